@@ -1,5 +1,6 @@
+/** The life of a run: lease, preflight, streams, outcome. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import {
@@ -21,24 +22,19 @@ import { mostLoads, slicesAtOnce } from './context/concurrency.ts';
 import type { RunDeps } from './context/deps.ts';
 import { type RunContext, tell } from './context/run-context.ts';
 import { excludedOf } from './context/select-streams.ts';
-import { type Lease, takeLease } from './state/lease.ts';
+import { takeLease, usualTimes } from './state/lease.ts';
 import { countRejections } from './state/rejections.ts';
-import { beginRun, finishRun, moveSource, type Run, registerSource, writtenBy } from './state/run-state.ts';
+import { beginRun, finishRun, moveSource, registerSource } from './state/run-state.ts';
 import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
 
-/** What the body of a run is given. */
-export interface Execution {
-  readonly context: RunContext;
-  /** The source's clock at the beginning of the run. */
-  readonly clock: Date | undefined;
-  /** The moment by the database's clock, as a monotonic count from the beginning of the run. */
-  readonly now: () => Instant;
-  /** Ends all work of the run: what one stream found out concerns every other. */
-  readonly stop: (reason: unknown) => void;
-}
+/**
+ * The work of a run. Throws what ends the run. `stop` ends all of it: what one stream found out concerns every
+ * other.
+ */
+type Body = (context: RunContext, stop: (reason: unknown) => void) => Promise<void>;
 
-type Settled = readonly PromiseSettledResult<StreamReport>[];
-type Body = (execution: Execution) => Promise<Settled>;
+/** A run whose source was not asked yet. */
+type Begun = Pick<RunContext, 'deps' | 'run' | 'lease' | 'signal' | 'warehouseNow' | 'reports'>;
 
 /**
  * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work,
@@ -52,27 +48,35 @@ export async function withRun(
   body: Body,
 ): Promise<RunReport> {
   const started = performance.now();
+  const { source, trigger, version, observe } = deps;
   const { db, pool } = deps.warehouse;
-  const sourceId = await beginning(deps, () => registerSource(db, deps.source, excludedOf(deps)));
-  const pipeline = deps.source.name;
-  const lease = await beginning(deps, () => takeLease(pool, pipeline));
+  const pipeline = source.name;
+  const [ending, grace] = [new AbortController(), new AbortController()];
+  const sourceId = await beginning(deps, () => registerSource(db, source, excludedOf(deps)));
+  const times = { ...usualTimes, until: grace.signal };
+  const lease = await beginning(deps, () => takeLease(pool, pipeline, times));
+  const stopTimers = startTimers(deps, ending, grace);
   try {
-    const { trigger, version } = deps;
-    const begun = { pipeline, sourceId, kind, trigger, version, epoch: lease.epoch, params };
-    const runId = await beginning(deps, () => beginRun(db, begun));
-    await beginning(deps, () => lease.name(runId));
-    const run: Run = { runId, sourceId, pipeline, kind };
+    const { epoch } = lease;
+    const row = { pipeline, sourceId, kind, trigger, version, epoch, params };
+    const { runId, micros } = await beginning(deps, () => beginRun(db, row));
+    const warehouseNow = clockFrom(micros);
     const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
-    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed });
-    const before = { ...deps.source.http.counters };
-    const { settled, error } = await work(deps, run, lease, body);
-    const report = await reportOf(deps, run, settled, error, { started, before });
-    await prune(deps, run);
-    await close(deps, report, deps.source.http.counters.throttled - before.throttled, error);
-    deps.observe({ type: 'run.finished', pipeline, report });
+    observe({ type: 'run.started', pipeline, runId, kind, resumed });
+    const before = { ...source.http.counters };
+    const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
+    const run = { runId, sourceId, pipeline, kind };
+    const begun: Begun = { deps, run, lease, signal, warehouseNow, reports: new Map() };
+    const error = await work(begun, body, (reason) => ending.abort(reason));
+    stopTimers();
+    const found = reportOf(begun, error, { started, before });
+    await prune(begun);
+    const report = { ...found, ...(await close(deps, found, before.throttled, error)) };
+    observe({ type: 'run.finished', pipeline, report });
     if (error !== undefined && !isInReport(error)) throw error;
     return report;
   } finally {
+    stopTimers();
     await lease.release();
   }
 }
@@ -92,31 +96,10 @@ async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<
   }
 }
 
-/** Runs the body. Gives what became of the streams, and the gravest error that ended the run. */
-async function work(
-  deps: RunDeps,
-  run: Run,
-  lease: Lease,
-  body: Body,
-): Promise<{ readonly settled: Settled; readonly error: unknown }> {
-  const ending = new AbortController();
-  const stopTimers = startTimers(deps, lease, ending);
-  let settled: Settled = [];
-  let error: unknown;
-  try {
-    const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
-    const opened = await openContext(deps, run, lease, signal);
-    settled = await body({ ...opened, stop: (reason) => ending.abort(reason) });
-    error = gravest(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
-    // What the streams report is true of a warehouse that still has it.
-    if (error === undefined) await withRetry(() => lease.check());
-  } catch (thrown) {
-    error = thrown;
-  } finally {
-    stopTimers();
-  }
-  if (error !== undefined && !(error instanceof TidemarkError)) error = transientIf(error);
-  return { settled, error };
+/** A clock that goes on from this moment, µs since 1970, by our monotonic one. */
+function clockFrom(micros: string): () => Instant {
+  const at = performance.now();
+  return () => BigInt(micros) + BigInt(Math.round((performance.now() - at) * 1000));
 }
 
 /**
@@ -125,62 +108,66 @@ async function work(
  */
 const lastBatchMs = 10_000;
 
-/** Timers hold at most 2^31 ms: beyond that they fire at once. */
-const longestTimer = 2 ** 31 - 1;
-
-/**
- * The run's deadline ends its work; an order to stop ends its loads after `lastBatchMs`. Gives what stops the
- * timers.
- */
-function startTimers(deps: RunDeps, lease: Lease, ending: AbortController): () => void {
-  const { deadlineMs, signal: stop } = deps;
+/** The run's deadline ends its work; an order to stop ends its loads after `lastBatchMs`. Gives what stops the timers. */
+function startTimers(
+  { deadlineMs, signal: stop, source }: RunDeps,
+  ending: AbortController,
+  grace: AbortController,
+): () => void {
   const done = new AbortController();
   const after = (ms: number, step: () => void): void => {
     sleep(ms, undefined, { ref: false, signal: done.signal }).then(step, () => undefined);
   };
-  if (deadlineMs !== undefined)
-    after(Math.min(deadlineMs, longestTimer), () => ending.abort(outOfTime(deps, deadlineMs)));
-  const grace = new AbortController();
-  lease.alsoEndWith(grace.signal);
+  if (deadlineMs !== undefined) {
+    const why = `the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`;
+    after(deadlineMs, () => ending.abort(new OutOfTime(`${source.name}: ${why}`)));
+  }
   const beginGrace = (): void => after(lastBatchMs, () => grace.abort(stop.reason));
   if (stop.aborted) beginGrace();
   else stop.addEventListener('abort', beginGrace, { once: true, signal: done.signal });
   return () => done.abort();
 }
 
-const outOfTime = ({ source }: RunDeps, deadlineMs: number): OutOfTime =>
-  new OutOfTime(
-    `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`,
-  );
+/** Runs the body. Gives the error that ended the run, if one did. */
+async function work(begun: Begun, body: Body, stop: (reason: unknown) => void): Promise<unknown> {
+  const { lease, signal } = begun;
+  try {
+    await body(await openContext(begun), stop);
+    // What the streams report is true of a warehouse that still has it: the lease knows what it confirmed.
+    await lease.transaction(async () => undefined);
+    return undefined;
+  } catch (thrown) {
+    if (lease.signal.reason instanceof Fenced) return lease.signal.reason;
+    // What ended the work of all streams; what they threw then only followed.
+    const first: unknown = signal.aborted ? signal.reason : thrown;
+    return first instanceof TidemarkError ? first : transientIf(first);
+  }
+}
 
-async function openContext(
-  deps: RunDeps,
-  run: Run,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<Omit<Execution, 'stop'>> {
+async function openContext(begun: Begun): Promise<RunContext> {
+  const { deps, run, signal } = begun;
   const limit = pLimit(slicesAtOnce(deps.concurrency));
   const { baseUrl } = deps.source;
-  const { pipeline } = run;
-  const note = (level: 'info' | 'warn', message: string): void => tell({ deps, run }, level, message);
-  const now = await beginning(deps, () => databaseClock(deps));
   const { clock, dialect } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
   // After the preflight: a server that does not answer or does not let us in has not become the source's.
   const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
   if (before !== undefined)
-    note(
+    tell(
+      begun,
       'warn',
-      `${pipeline} was ${before} until now and is ${baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
+      `${run.pipeline} was ${before} until now and is ${baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
     );
-  for (const line of dialect) note('info', line);
+  for (const line of dialect) tell(begun, 'info', line);
   if (clock === undefined)
-    note(
+    tell(
+      begun,
       'warn',
       'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
     );
-  const context: RunContext = {
-    ...{ deps, run, lease, signal, clock },
+  return {
+    ...begun,
+    clock,
     now: () =>
       clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt),
     rejections: countRejections(),
@@ -188,40 +175,23 @@ async function openContext(
     slot: (piece) => limit(piece),
     loads: pLimit(mostLoads),
   };
-  return { context, clock, now };
 }
 
-/** The database's clock, read once and carried on by our monotonic one. */
-async function databaseClock({ warehouse }: RunDeps): Promise<() => Instant> {
-  const { rows } = await sql<{ micros: string }>`
-    select (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros`.execute(warehouse.db);
-  const base = BigInt(rows[0]?.micros ?? '0');
-  const at = performance.now();
-  return () => base + BigInt(Math.round((performance.now() - at) * 1000));
-}
-
-async function reportOf(
-  { source, warehouse }: RunDeps,
-  { runId, pipeline, kind }: Run,
-  settled: Settled,
+function reportOf(
+  { deps: { source }, run: { runId, pipeline, kind }, reports }: Begun,
   error: unknown,
   { started, before }: { readonly started: number; readonly before: RunDeps['source']['http']['counters'] },
-): Promise<RunReport> {
+): RunReport {
   const { counters } = source.http;
-  const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const reported = {
-    counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
-    deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
-  };
+  const streams = source.streams.flatMap(({ name }) => reports.get(name) ?? []);
   const passesAfterMs =
     error === undefined ? longestOf(streams.map((stream) => stream.passesAfterMs)) : passesAfter(error);
   const failure = errorOf(streams, error);
   return {
     ...{ runId, pipeline, kind, streams },
     status: statusOf(streams, error),
-    // Streams that were cut short have no report: what their batches committed counts, if the warehouse can
-    // be asked.
-    ...(error === undefined ? reported : await writtenBy(warehouse.db, runId).catch(() => reported)),
+    counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
+    deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
     requests: counters.requests - before.requests,
     retries: counters.retries - before.retries,
     throttledMs: counters.throttledMs - before.throttledMs,
@@ -231,52 +201,42 @@ async function reportOf(
   };
 }
 
-async function prune(deps: RunDeps, run: Run): Promise<void> {
-  const { db } = deps.warehouse;
+async function prune(begun: Begun): Promise<void> {
+  const { db } = begun.deps.warehouse;
+  const { sourceId } = begun.run;
   try {
-    await Promise.all([pruneWalks(db, run.sourceId), pruneRejects(db, run.sourceId), pruneCommits(db)]);
+    await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]);
   } catch (error) {
-    tell({ deps, run }, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`);
+    tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`);
   }
 }
 
 /**
- * Closes the run's row. A run that is stopped or fenced does not wait for a warehouse that is away; one that
- * was done when it was asked to end waits for as long as the grace time allows, or it would pass for lost.
+ * Closes the run's row; gives what its batches have done, if the warehouse says so. A run that was stopped or
+ * fenced does not wait for a warehouse that is away; one that was done when it was asked to end waits for as
+ * long as the grace time allows, or it would pass for lost.
  */
-async function close(deps: RunDeps, report: RunReport, throttled: number, error: unknown): Promise<void> {
-  const { warehouse, signal, source } = deps;
-  const strain = { throttled, quiet: source.http.counters.quiet };
-  const finish = (db = warehouse.db): Promise<void> => finishRun(db, report, strain);
+async function close(
+  { warehouse, signal, source: { http } }: RunDeps,
+  report: RunReport,
+  throttledBefore: number,
+  error: unknown,
+): Promise<Pick<RunReport, 'counts' | 'deleted'> | undefined> {
+  const strain = { throttled: http.counters.throttled - throttledBefore, quiet: http.counters.quiet };
+  const patience = signal.aborted ? lastBatchMs : usualRetry.totalMs;
+  const totalMs = error instanceof Interrupted || error instanceof Fenced ? 0 : patience;
+  const db = withConnectLimit(warehouse, totalMs);
   try {
-    await (error instanceof Interrupted || error instanceof Fenced ? finish() : withRetry(() => finish()));
+    return await withRetry(() => finishRun(db, report, strain), { ...usualRetry, totalMs });
   } catch (failure) {
-    if (error !== undefined) return;
-    if (!signal.aborted) throw transientIf(failure);
-    const db = withConnectLimit(warehouse, lastBatchMs);
-    await withRetry(() => finish(db), { ...usualRetry, totalMs: lastBatchMs }).catch((last: unknown) => {
-      throw transientIf(last);
-    });
+    if (error === undefined) throw transientIf(failure);
+    return undefined;
   }
 }
 
 /** Reported instead of thrown: the run went on as far as it could, and exits with 1. */
 const isInReport = (error: unknown): boolean =>
   error instanceof TidemarkError && error.code === 'too_many_rejects';
-
-/**
- * The gravest error, without those that only followed: losing the lease before an order to stop before all
- * others.
- */
-function gravest(errors: readonly unknown[]): unknown {
-  const origins = errors.filter((error) => !(error instanceof Interrupted && errors.includes(error.cause)));
-  return (
-    origins.find((error) => error instanceof Fenced) ??
-    origins.find((error) => error instanceof Interrupted) ??
-    origins.find((error) => !(error instanceof TidemarkError)) ??
-    origins[0]
-  );
-}
 
 /** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */
 const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);

@@ -37,8 +37,7 @@ export async function replayRejects(
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   let replayed = 0;
   let stillRejected = 0;
-  await withRun(deps, 'replay', { replay: wanted }, async ({ context }) => {
-    const settled: PromiseSettledResult<StreamReport>[] = [];
+  await withRun(deps, 'replay', { replay: wanted }, async (context) => {
     for (const stream of deps.source.streams) {
       if (wanted.stream !== undefined && wanted.stream !== stream.name) continue;
       const stored = await openRejects(context, stream, wanted);
@@ -46,9 +45,7 @@ export async function replayRejects(
       const report = await replayStream(context, stream, stored);
       replayed += report.counts.received;
       stillRejected += stored.length - report.counts.received;
-      settled.push({ status: 'fulfilled', value: report });
     }
-    return settled;
   });
   return { replayed, stillRejected };
 }

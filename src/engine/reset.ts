@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { takeLease } from './state/lease.ts';
-import { withLease } from './state/lease-guard.ts';
 
 /**
  * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it
@@ -12,7 +11,7 @@ import { withLease } from './state/lease-guard.ts';
 export async function resetStream(warehouse: Warehouse, pipeline: string, stream: string): Promise<void> {
   const lease = await takeLease(warehouse.pool, pipeline);
   try {
-    await withLease({ deps: { warehouse }, lease }, async ({ trx }) => {
+    await lease.transaction(async ({ trx }) => {
       const { numAffectedRows } = await sql`
         with source as (select source_id from ops.sources where name = ${pipeline}),
         watermark as (delete from ops.checkpoints c using source s

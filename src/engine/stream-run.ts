@@ -6,18 +6,20 @@ import { withRetry } from '../warehouse/with-retry.ts';
 import { endsRun } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
 import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
-import { withLease } from './state/lease-guard.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import type { Request, Times } from './sync/plan.ts';
+import type { Request } from './sync/plan.ts';
 import { syncStream } from './sync/sync-stream.ts';
 import { outcomeOf } from './verify.ts';
+
+/** Waits until the named streams of this run are done. */
+type Ready = (names: readonly string[]) => Promise<void>;
 
 /** A stream while it runs. */
 interface Running extends StreamInRun {
   readonly context: RunContext;
   readonly stream: Stream;
-  readonly times: Times;
+  readonly ready: Ready;
 }
 
 /**
@@ -28,14 +30,14 @@ export async function runStream(
   context: RunContext,
   stream: Stream,
   request: Request,
-  times: Times,
+  ready: Ready,
 ): Promise<StreamReport> {
-  const running: Running = { ...(await enterStream(context, stream)), context, stream, times };
+  const running: Running = { ...(await enterStream(context, stream)), context, stream, ready };
   const { report, tally } = running;
   const { db } = context.deps.warehouse;
   const { sourceId } = context.run;
   try {
-    const problem = await syncStream(context, stream, request, times, tally);
+    const problem = await syncStream(context, stream, request, tally);
     await withRetry(() => markStream(db, sourceId, stream.name, 'available', null));
     await afterwards(running, problem !== undefined);
     const { status = 'ok', reason, passesAfterMs } = problem ?? {};
@@ -97,10 +99,10 @@ async function refused(running: Running, error: Missing | Forbidden): Promise<St
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
 async function afterwards(running: Running, isInPart: boolean): Promise<void> {
-  const { context, stream, times } = running;
+  const { context, stream, ready } = running;
   for (const { sql, after = [], evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
-    await times.ready(after);
+    await ready(after);
     const rows = await write(running, sql, [(context.clock ?? new Date()).toISOString()]);
     for (const { warning } of rows)
       if (typeof warning === 'string') tell(context, 'warn', `${stream.name}: ${warning}`);
@@ -111,7 +113,7 @@ async function afterwards(running: Running, isInPart: boolean): Promise<void> {
 async function fallBack(running: Running): Promise<string | undefined> {
   const { fallback } = running.stream;
   if (fallback === undefined) return undefined;
-  await running.times.ready(fallback.after);
+  await running.ready(fallback.after);
   await write(running, fallback.sql);
   return fallback.reason;
 }
@@ -131,7 +133,7 @@ async function write(
   more: readonly string[] = [],
 ): Promise<readonly Written[]> {
   const { run } = context;
-  const { rows, loaded } = await withLease(context, async (session) => {
+  const { rows, loaded } = await context.lease.transaction(async (session) => {
     const { rows } = await session.client.query<Written>(sql, [run.sourceId, run.runId, ...more]);
     const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
       rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);

@@ -55,7 +55,7 @@ function runStreams(
     throw new Misconfigured(
       `none of the streams ${(names ?? chosen.map(({ name }) => name)).join(', ')} can be cut by time: there is nothing to backfill`,
     );
-  return withRun(deps, kind, params, async ({ context, now, stop }) => {
+  return withRun(deps, kind, params, async (context, stop) => {
     const leftOut = names === undefined ? [...excludedOf(deps)] : [];
     if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
     const done = new Map<string, Promise<StreamReport>>();
@@ -67,11 +67,12 @@ function runStreams(
       // After a tick, so that every stream is listed before the first one looks for another.
       const report = Promise.resolve().then(async () => {
         await ready(stream.after ?? []);
-        return runStream(context, stream, request, { now, ready });
+        return runStream(context, stream, request, ready);
       });
       report.catch(stop);
       done.set(stream.name, report);
     }
-    return Promise.allSettled(done.values());
+    await Promise.allSettled(done.values());
+    await Promise.all(done.values());
   });
 }

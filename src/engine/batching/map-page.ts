@@ -71,7 +71,7 @@ class PageTaker {
     this.#page = page;
     this.#reading = reading;
     this.#slice = slice;
-    this.#fetchedAt = walking.clock();
+    this.#fetchedAt = walking.context.warehouseNow();
   }
 
   take(outcome: Outcome, lists?: Fetched | BadData): void {

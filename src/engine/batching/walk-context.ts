@@ -1,5 +1,4 @@
 import type { Stream } from '../../core/stream.ts';
-import type { Instant } from '../../core/time.ts';
 import type { RunContext, Tally } from '../context/run-context.ts';
 import type { Coverage } from '../state/coverage.ts';
 import type { Walk } from '../state/walk-state.ts';
@@ -22,7 +21,6 @@ export interface WalkContext {
   readonly unread: { count: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
-  readonly clock: () => Instant;
 }
 
 /** The context of a walk that begins, or goes on, now. */

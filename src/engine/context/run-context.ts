@@ -1,5 +1,6 @@
-import { addCounts, type Counts, noCounts, type Receipt } from '../../core/run.ts';
+import { addCounts, type Counts, noCounts, type Receipt, type StreamReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
+import type { Instant } from '../../core/time.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
 import type { Loaded } from '../../load/load.ts';
 import type { Lease } from '../state/lease.ts';
@@ -18,6 +19,10 @@ export interface RunContext {
   readonly clock: Date | undefined;
   /** The same at this moment: carried on by our monotonic clock. Ours where the source has none. */
   readonly now: () => Date;
+  /** This moment by the warehouse's clock, carried on in the same way. */
+  readonly warehouseNow: () => Instant;
+  /** What became of the streams that have ended, by their names. */
+  readonly reports: Map<string, StreamReport>;
   readonly rejections: Rejections;
   /** Memory of batches that are loaded, for those to come. */
   readonly writers: BinaryWriter[];

@@ -14,7 +14,7 @@ export interface StreamInRun {
 }
 
 /** The stream begins. */
-export async function enterStream({ deps, run }: RunContext, stream: Stream): Promise<StreamInRun> {
+export async function enterStream({ deps, run, reports }: RunContext, stream: Stream): Promise<StreamInRun> {
   const { db } = deps.warehouse;
   const started = performance.now();
   const tally = newTally();
@@ -33,6 +33,7 @@ export async function enterStream({ deps, run }: RunContext, stream: Stream): Pr
       };
     },
     async end(done) {
+      reports.set(stream.name, done);
       await withRetry(() => finishStream(db, run, done, stream.table));
       deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
       return done;

@@ -7,7 +7,6 @@ import { noCounts } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { mostDeletions } from '../../load/replace.ts';
 import { type RunContext, type Tally, tallyBatch, tell } from '../context/run-context.ts';
-import { withLease } from '../state/lease-guard.ts';
 import { countBatch } from '../state/run-state.ts';
 import { noteUnseen } from './missing-rows.ts';
 import type { SeenIds } from './seen-ids.ts';
@@ -144,7 +143,7 @@ export class Deletions {
     const isDead = as === 'dead';
     const counts = isDead ? noCounts : { ...noCounts, received: many, updated: many };
     const loaded = { counts, deleted: isDead ? many : 0, isHeld: false };
-    await withLease(this.#context, async (session) => {
+    await this.#context.lease.transaction(async (session) => {
       await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${isDead ? sql`now()` : sql`null`},
           _synced_at = now(), _run_id = ${run.runId}::bigint
         where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(

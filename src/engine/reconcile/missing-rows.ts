@@ -13,9 +13,7 @@ import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { newTally, type RunContext, type Tally, tell } from '../context/run-context.ts';
-import type { Execution } from '../execution.ts';
 import { coverageOf } from '../state/coverage.ts';
-import { withLease } from '../state/lease-guard.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
@@ -88,7 +86,7 @@ export async function noteUnseen(
   keys: readonly string[],
 ): Promise<void> {
   if (stream.by !== 'changes' || keys.length === 0) return;
-  await withLease(context, async ({ trx }) => {
+  await context.lease.transaction(async ({ trx }) => {
     await sql`insert into ops.unseen (source_id, stream, key)
       select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(
       trx,
@@ -111,7 +109,7 @@ export async function noteLacking(seen: SeenIds, { name }: Stream, { places }: L
  * reconciliation.
  */
 export async function readLacking(
-  execution: Execution,
+  context: RunContext,
   stream: Stream,
   seen: SeenIds,
   lacking: Lacking,
@@ -120,13 +118,13 @@ export async function readLacking(
   await noteLacking(seen, stream, lacking);
   const slices = lacking.places.flatMap((place) => seen.slices[place] ?? []);
   tell(
-    execution.context,
+    context,
     'warn',
     `${stream.name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(slices.length, 'window')} of them are read again`,
   );
   const reading = newTally();
   try {
-    const problem = await readSlices(execution, stream, slices, reading);
+    const problem = await readSlices(context, stream, slices, reading);
     if (problem !== undefined) return problem;
   } finally {
     tally.counts = addCounts(tally.counts, reading.counts);
@@ -139,7 +137,7 @@ export async function readLacking(
 }
 
 async function readSlices(
-  { context, now }: Execution,
+  context: RunContext,
   stream: Stream,
   slices: readonly Slice[],
   tally: Tally,
@@ -152,6 +150,6 @@ async function readSlices(
   const walk = await openWalk(db, at, plan, undefined, slices);
   const resolves = await withRetry(() => hasOpenRejects(db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
-  const fixed = { isFirst: false, force: false, clock: now };
+  const fixed = { isFirst: false, force: false };
   return readWalk(newWalkContext(context, { ...fixed, stream, walk, tally, coverage, resolves }));
 }

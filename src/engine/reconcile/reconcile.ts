@@ -6,10 +6,10 @@ import type { Stream } from '../../core/stream.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { endsRun, type Problem } from '../context/problems.ts';
-import type { Tally } from '../context/run-context.ts';
+import type { RunContext, Tally } from '../context/run-context.ts';
 import { chosenStreams } from '../context/select-streams.ts';
 import { enterStream } from '../context/stream-in-run.ts';
-import { type Execution, withRun } from '../execution.ts';
+import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { Deletions } from './deletions.ts';
 import { dueBefore, everything, lackingIn, readLacking } from './missing-rows.ts';
@@ -33,14 +33,8 @@ export function reconcile(
     throw new Misconfigured(
       `none of the streams ${(options.streams ?? all.map(({ name }) => name)).join(', ')} has a reconciliation`,
     );
-  return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (execution) => {
-    const settled: PromiseSettledResult<StreamReport>[] = [];
-    for (const stream of streams) {
-      const [one] = await Promise.allSettled([reconcileOf(execution, stream)]);
-      settled.push(one);
-      if (one.status === 'rejected') break;
-    }
-    return settled;
+  return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (context) => {
+    for (const stream of streams) await reconcileOf(context, stream);
   });
 }
 
@@ -49,15 +43,15 @@ const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
   exists !== undefined && table.entity && partitions === undefined;
 
 /** Throws only what ends the run. */
-async function reconcileOf(execution: Execution, stream: Stream): Promise<StreamReport> {
-  const { deps, run } = execution.context;
-  const { tally, report, end } = await enterStream(execution.context, stream);
+async function reconcileOf(context: RunContext, stream: Stream): Promise<StreamReport> {
+  const { deps, run } = context;
+  const { tally, report, end } = await enterStream(context, stream);
   const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
     await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, 'reconcile %'));
-    const seen = new SeenIds(execution, stream, client, tally);
-    const problem = await compare(execution, stream, seen, tally);
+    const seen = new SeenIds(context, stream, client, tally);
+    const problem = await compare(context, stream, seen, tally);
     return await end(report(problem?.status ?? 'ok', problem?.reason, problem?.passesAfterMs));
   } catch (error) {
     const failed = await end(report('failed', saidBy(error), passesAfter(error)));
@@ -69,12 +63,11 @@ async function reconcileOf(execution: Execution, stream: Stream): Promise<Stream
 }
 
 async function compare(
-  execution: Execution,
+  context: RunContext,
   stream: Stream,
   seen: SeenIds,
   tally: Tally,
 ): Promise<Problem | undefined> {
-  const { context } = execution;
   const due = await dueBefore(context, stream);
   await seen.read(everything(context, stream, due));
   if (!seen.complete) {
@@ -85,7 +78,7 @@ async function compare(
   const { doubt, isHeld } = await new Deletions(context, stream, seen, tally).mark(lacking?.places ?? []);
   // Where too much is gone it may be another site: its records are not taken over either.
   const isRead = lacking !== undefined && lacking.records > 0 && !isHeld;
-  const problem = isRead ? await readLacking(execution, stream, seen, lacking, tally) : undefined;
+  const problem = isRead ? await readLacking(context, stream, seen, lacking, tally) : undefined;
   if (problem === undefined) return doubt === undefined ? undefined : { status: 'attention', reason: doubt };
   return doubt === undefined ? problem : { ...problem, reason: `${problem.reason}; ${doubt}` };
 }

@@ -4,8 +4,7 @@ import type pg from 'pg';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import { pages } from '../../reading/pages.ts';
-import { type Tally, tallySlice, tellProgress } from '../context/run-context.ts';
-import type { Execution } from '../execution.ts';
+import { type RunContext, type Tally, tallySlice, tellProgress } from '../context/run-context.ts';
 import { cutInto, mostIds, partsOf } from '../sync/cut-window.ts';
 
 /**
@@ -18,7 +17,7 @@ export class SeenIds {
   readonly slices: Slice[] = [];
   /** The key of a row `t` of the stream's table, as text, in SQL. */
   readonly key: string;
-  readonly #execution: Execution;
+  readonly #context: RunContext;
   readonly #stream: Stream;
   readonly #client: pg.PoolClient;
   readonly #tally: Tally;
@@ -27,12 +26,12 @@ export class SeenIds {
   /** One connection takes the ids of all slices: one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(execution: Execution, stream: Stream, client: pg.PoolClient, tally: Tally) {
-    this.#execution = execution;
+  constructor(context: RunContext, stream: Stream, client: pg.PoolClient, tally: Tally) {
+    this.#context = context;
     this.#stream = stream;
     this.#client = client;
     this.#tally = tally;
-    this.#signal = AbortSignal.any([execution.context.signal, this.#failure.signal]);
+    this.#signal = AbortSignal.any([context.signal, this.#failure.signal]);
     this.key = `t.${client.escapeIdentifier(stream.table.key[0] ?? 'id')}::text`;
   }
 
@@ -58,7 +57,7 @@ export class SeenIds {
     text: string,
     ...values: readonly unknown[]
   ): Promise<readonly R[]> {
-    const { sourceId } = this.#execution.context.run;
+    const { sourceId } = this.#context.run;
     const statement = text.replace('%t', nameOf(this.#stream.table));
     await this.#client.query('set enable_nestloop = off');
     const { rows } = await this.#client.query<R>(statement, [sourceId, ...values]);
@@ -67,7 +66,7 @@ export class SeenIds {
   }
 
   async #readAll(slices: readonly Slice[]): Promise<void> {
-    const { slot } = this.#execution.context;
+    const { slot } = this.#context;
     const one = async (slice: Slice): Promise<void> => {
       try {
         await this.#readAll(await slot(() => this.#cutOrRead(slice)));
@@ -83,14 +82,14 @@ export class SeenIds {
   async #cutOrRead(slice: Slice): Promise<readonly Slice[]> {
     this.#signal.throwIfAborted();
     const count = (await this.#stream.windows?.count(slice, this.#signal)) ?? 0;
-    const clock = this.#execution.clock ?? new Date();
+    const clock = this.#context.clock ?? new Date();
     const parts = count > mostIds ? cutInto(partsOf(count, mostIds), slice, clock) : undefined;
     if (parts === undefined) await this.#read(slice, this.slices.push(slice) - 1);
     return parts ?? [];
   }
 
   async #read(slice: Slice, place: number): Promise<void> {
-    const { context } = this.#execution;
+    const context = this.#context;
     const tally = this.#tally;
     const find = this.#stream.ids ?? this.#stream.pages;
     if (find === undefined) throw new Error(`${this.#stream.name} has no list of ids`);

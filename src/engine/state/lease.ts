@@ -6,7 +6,8 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld, saidBy } from '../../core/errors.ts';
 import { IdleTimer } from '../../core/idle-timer.ts';
-import type { Session } from '../../load/session.ts';
+import { inTransaction, type Session } from '../../load/session.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { loseRuns } from './run-state.ts';
 
 export interface LeaseTimes {
@@ -25,9 +26,25 @@ const reopenMs = 200;
 /** True of a session `a` of the server that is the holder's of the lease `l`. */
 const isHolders = `a.pid = l.backend_pid and (a.backend_start is null or a.backend_start = l.backend_start)`;
 
-/** True of a lease `l` whose holder lives: its session is there, and its heartbeat is recent. */
-const isHeld = `(l.holder is not null and coalesce(l.expires_at > clock_timestamp(), false)
-  and exists (select from pg_stat_activity a where ${isHolders}))`;
+/**
+ * The lease of the pipeline $1, and whether its holder lives: its session is there, and its heartbeat is
+ * recent. The sessions of a dead or frozen holder are ended: it would keep the locks of its open
+ * transactions, that on the lease among them. So the lease is read without a lock.
+ */
+const lookAtHolder = `
+  with lease as materialized (
+    select *, holder is not null and coalesce(expires_at > clock_timestamp(), false)
+      and exists (select from pg_stat_activity a where ${isHolders}) as held
+    from ops.leases l where pipeline = $1)
+  select epoch::text, run_id::text, holder, acquired_at, expires_at::text, held,
+    (select count(pg_terminate_backend(a.pid)) from pg_stat_activity a
+     where l.holder is not null and not l.held and (${isHolders} or (a.datname = current_database()
+       and a.usename = current_user and a.application_name = left('tidemark lease ' || epoch || ' ' || pipeline, 63))))
+  from lease l`;
+
+/** Without the look first it would wait for a frozen holder that has the row locked. */
+const makeRow = `insert into ops.leases (pipeline) select $1
+  where not exists (select from ops.leases where pipeline = $1) on conflict do nothing`;
 
 /** The session that beats. */
 const ownSession = `backend_pid = pg_backend_pid(),
@@ -38,33 +55,51 @@ const alive = `heartbeat_at = clock_timestamp(),
   expires_at = clock_timestamp() + $3 * interval '1 millisecond'`;
 
 /**
+ * Takes the lease $1 for the holder $2, unless its former holder of the epoch $4 has shown a sign of life
+ * since its lease ended at $5, or another process was faster. The runs of former holders are lost.
+ */
+const take = `
+  with taken as (
+    update ops.leases l set epoch = epoch + 1, run_id = null, holder = $2, ${ownSession},
+      acquired_at = clock_timestamp(), ${alive}
+    where pipeline = $1 and epoch = $4 and expires_at is not distinct from $5::timestamptz returning epoch),
+  lost as (${loseRuns} and exists (select from taken))
+  select epoch::text from taken`;
+
+interface Holder {
+  readonly epoch: string;
+  readonly run_id: string | null;
+  readonly holder: string | null;
+  readonly acquired_at: Date | null;
+  readonly expires_at: string | null;
+  readonly held: boolean;
+}
+
+/**
  * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its
- * heartbeat stopped). Its sessions are ended: a frozen process would keep the locks of its open transactions,
- * that on the lease among them. Throws `LockHeld` while a living one has it.
+ * heartbeat stopped). Throws `LockHeld` while a living one has it. `until` ends its data transactions.
  */
 export async function takeLease(
   pool: pg.Pool,
   pipeline: string,
-  times: LeaseTimes = usualTimes,
+  { until, ...times }: LeaseTimes & { readonly until?: AbortSignal } = usualTimes,
 ): Promise<Lease> {
   const client = await pool.connect();
+  const me = `${os.hostname()} process ${process.pid}`;
   try {
-    await client.query(
-      `insert into ops.leases (pipeline) select $1 where not exists (select from ops.leases where pipeline = $1)
-       on conflict do nothing`,
-      [pipeline],
-    );
+    await client.query(makeRow, [pipeline]);
     const deadline = performance.now() + times.waitMs;
     for (;;) {
-      const former = await look(client, pipeline);
+      const [former] = (await client.query<Holder>(lookAtHolder, [pipeline])).rows;
+      if (former === undefined) throw new Error(`the lease row of ${pipeline} vanished`);
       if (former.held) {
         if (performance.now() > deadline) throw heldBy(pipeline, former);
         await sleep(100);
         continue;
       }
-      // Where this fails the lease has a living holder by now: the next look shows it.
-      const epoch = await tryTake(client, pipeline, former, times);
-      if (epoch !== undefined) return new Lease(pool, client, pipeline, epoch, times);
+      const parameters = [pipeline, me, times.ttlMs, former.epoch, former.expires_at];
+      const [taken] = (await client.query<{ epoch: string }>(take, parameters)).rows;
+      if (taken !== undefined) return new Lease({ pool, pipeline, times, ...taken }, client, until);
     }
   } catch (error) {
     client.release(true);
@@ -72,103 +107,66 @@ export async function takeLease(
   }
 }
 
-interface Holder {
-  readonly epoch: string;
-  readonly run_id: string | null;
-  readonly holder: string | null;
-  readonly acquired_at: Date | null;
-  readonly held: boolean;
-}
-
-/** Reads the lease without a lock: a holder that froze after its guard has the row locked. */
-async function look(client: pg.PoolClient, pipeline: string): Promise<Holder> {
-  const { rows } = await client.query<Holder>(
-    `select epoch::text, run_id::text, holder, acquired_at, ${isHeld} as held from ops.leases l where pipeline = $1`,
-    [pipeline],
-  );
-  const [holder] = rows;
-  if (holder === undefined) throw new Error(`the lease row of ${pipeline} vanished`);
-  return holder;
-}
-
-/** Gives the new epoch; undefined where the holder showed a sign of life, or another process was faster. */
-async function tryTake(
-  client: pg.PoolClient,
-  pipeline: string,
-  former: Holder,
-  { ttlMs }: LeaseTimes,
-): Promise<string | undefined> {
-  if (former.holder !== null)
-    await client.query(
-      `select pg_terminate_backend(a.pid) from pg_stat_activity a, ops.leases l
-       where l.pipeline = $1 and l.epoch = $2 and (${isHolders} or (a.datname = current_database()
-         and a.usename = current_user and a.application_name = $3))`,
-      [pipeline, former.epoch, sessionName(pipeline, former.epoch)],
-    );
-  await client.query('begin');
-  // Locked first: the list of sessions, which Postgres reads once a transaction, must not be older than the row.
-  await client.query('select from ops.leases where pipeline = $1 for update', [pipeline]);
-  const { rows } = await client.query<{ epoch: string }>(
-    `update ops.leases l set epoch = epoch + 1, run_id = null, holder = $2, ${ownSession},
-       acquired_at = clock_timestamp(), ${alive}
-     where pipeline = $1 and epoch = $4 and not ${isHeld} returning epoch::text`,
-    [pipeline, `${os.hostname()} process ${process.pid}`, ttlMs, former.epoch],
-  );
-  // A run that is still 'running' under an older epoch has lost its process.
-  if (rows.length > 0) await client.query(loseRuns, [pipeline]);
-  await client.query('commit');
-  return rows[0]?.epoch;
-}
-
-/** What a session is called while a data transaction of this holder is open; a name has at most 63 bytes. */
-const sessionName = (pipeline: string, epoch: string): string =>
-  `tidemark lease ${epoch} ${pipeline}`.slice(0, 63);
-
 function heldBy(pipeline: string, { acquired_at, run_id, holder }: Holder): LockHeld {
   const since = acquired_at === null ? '' : ` since ${acquired_at.toISOString()}`;
   const run = run_id === null ? 'a run' : `run ${run_id}`;
   return new LockHeld(`${pipeline}: ${run} of ${holder} holds the pipeline${since}; wait for it or stop it`);
 }
 
+/** Which lease it is. */
+interface Facts {
+  readonly pool: pg.Pool;
+  readonly pipeline: string;
+  readonly epoch: string;
+  readonly times: LeaseTimes;
+}
+
 /** A lease that is held, until released, lost or taken over. Its session is replaced when it breaks. */
 export class Lease {
   readonly epoch: string;
-  /** Aborts with `Fenced` when the lease is found to be lost, and with `alsoEndWith`. */
-  signal: AbortSignal;
+  /** Aborts with `Fenced` when the lease is found to be lost, and with `until`. */
+  readonly signal: AbortSignal;
   /** SET LOCAL statements for each data transaction: the next holder finds its session by our name. */
   readonly settings: string;
+  readonly #facts: Facts;
   readonly #lost = new AbortController();
-  readonly #pool: pg.Pool;
-  readonly #pipeline: string;
-  readonly #times: LeaseTimes;
   readonly #timer: NodeJS.Timeout;
   readonly #sinceBeat: IdleTimer;
-  #client: pg.PoolClient;
+  #client: pg.PoolClient | undefined;
   #isReleased = false;
   #beating: Promise<void> = Promise.resolve();
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
-  constructor(pool: pg.Pool, client: pg.PoolClient, pipeline: string, epoch: string, times: LeaseTimes) {
+  constructor(facts: Facts, client: pg.PoolClient, until?: AbortSignal) {
+    const { pipeline, epoch, times } = facts;
+    this.#facts = facts;
     this.epoch = epoch;
-    this.signal = this.#lost.signal;
-    this.settings = `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`;
-    this.#pool = pool;
-    this.#pipeline = pipeline;
-    this.#times = times;
+    this.signal = AbortSignal.any([this.#lost.signal, ...(until === undefined ? [] : [until])]);
+    // A name has at most 63 bytes.
+    const name = `tidemark lease ${epoch} ${pipeline}`.slice(0, 63).replaceAll("'", "''");
+    this.settings = `set local application_name = '${name}'`;
     this.#sinceBeat = new IdleTimer(3 * times.heartbeatMs);
-    this.#client = client;
-    this.#watch();
+    this.#use(client);
     this.#timer = setInterval(() => {
       this.#sinceBeat.look();
       this.#beatNext();
-    }, times.heartbeatMs);
-    this.#timer.unref();
+    }, times.heartbeatMs).unref();
   }
 
-  /** Ends data transactions with this signal, too. */
-  alsoEndWith(signal: AbortSignal): void {
-    this.signal = AbortSignal.any([this.signal, signal]);
+  /**
+   * One data transaction, on a session of its own; it commits only while the lease is still held (guarantee
+   * G7). `work` must be repeatable. Throws as `inTransaction`, or `Fenced`.
+   */
+  async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const guarded = async (session: Session) => ({
+      result: await work(session),
+      confirm: await this.guard(session),
+    });
+    const { settings } = this;
+    const { result, confirm } = await inTransaction(this.#facts.pool, this.signal, guarded, { settings });
+    confirm();
+    return result;
   }
 
   /**
@@ -176,32 +174,21 @@ export class Lease {
    * and where the warehouse has gone back in time. Call what it gives once the transaction is committed.
    */
   async guard({ trx }: Pick<Session, 'trx'>): Promise<() => void> {
+    const { pipeline, epoch, times } = this.#facts;
     const { rows } = await sql<{ commits: number }>`update ops.leases set heartbeat_at = clock_timestamp(),
-        expires_at = clock_timestamp() + ${this.#times.ttlMs} * interval '1 millisecond', commits = commits + 1
-      where pipeline = ${this.#pipeline} and epoch = ${this.epoch}::bigint returning commits::float8 as commits`.execute(
+        expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond', commits = commits + 1
+      where pipeline = ${pipeline} and epoch = ${epoch}::bigint returning commits::float8 as commits`.execute(
       trx,
     );
-    const [ours] = rows;
-    if (ours === undefined) throw this.#lose(this.#takenOver());
+    const { commits } = rows[0] ?? this.#lose(this.#takenOver);
     // The row is locked until the commit: the next transaction counts on from here.
-    this.#compare(ours.commits, this.#confirmed + 1);
+    if (commits <= this.#confirmed)
+      this.#lose(
+        'the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain',
+      );
     return () => {
-      this.#confirmed = Math.max(this.#confirmed, ours.commits);
+      this.#confirmed = Math.max(this.#confirmed, commits);
     };
-  }
-
-  /** Throws `Fenced` where the warehouse lacks what it confirmed: a replica took over, or it was restored. */
-  async check(): Promise<void> {
-    const { rows } = await this.#pool.query<{ commits: number }>(
-      'select commits::float8 as commits from ops.leases where pipeline = $1 and epoch = $2',
-      [this.#pipeline, this.epoch],
-    );
-    if (rows[0] !== undefined) this.#compare(rows[0].commits, this.#confirmed);
-  }
-
-  /** Shows other processes which run holds it. */
-  async name(runId: string): Promise<void> {
-    await this.#update(this.#pool, 'run_id = $3', runId);
   }
 
   async release(): Promise<void> {
@@ -210,81 +197,63 @@ export class Lease {
     await this.#beating;
     const free = `holder = null, run_id = null, backend_pid = null, backend_start = null, expires_at = clock_timestamp()`;
     // Where the session has ended, a successor sees that its backend is gone.
-    await this.#update(this.#client, free).catch(() => undefined);
-    this.#client.release(true);
+    if (this.#client !== undefined) await this.#update(this.#client, free).catch(() => undefined);
+    this.#client?.release(true);
   }
 
   /** Gives whether the lease is still ours. */
-  async #update(on: pg.Pool | pg.PoolClient, set: string, ...values: readonly unknown[]): Promise<boolean> {
+  async #update(client: pg.PoolClient, set: string, ...values: readonly unknown[]): Promise<boolean> {
+    const { pipeline, epoch } = this.#facts;
     const text = `update ops.leases set ${set} where pipeline = $1 and epoch = $2`;
-    const { rowCount } = await on.query(text, [this.#pipeline, this.epoch, ...values]);
-    return rowCount === 1;
+    return (await client.query(text, [pipeline, epoch, ...values])).rowCount === 1;
   }
 
-  /** Reconnects at once when the session breaks: before the next beat another process would take the lease. */
-  #watch(): void {
-    this.#client.on('error', () => this.#beatNext());
+  /** Beats by this session. When it breaks, before the next beat another process would take the lease. */
+  #use(client: pg.PoolClient): pg.PoolClient {
+    this.#client = client.on('error', () => this.#beatNext());
+    return client;
   }
 
   #beatNext(): void {
-    this.#beating = this.#beating.then(() => this.#beat());
+    this.#beating = this.#beating.then(() => (this.#isReleased ? undefined : this.#beat()));
   }
 
-  async #beat(isSecond = false): Promise<void> {
-    try {
-      const isOurs = await this.#update(this.#client, `${ownSession}, ${alive}`, this.#times.ttlMs);
-      if (!isOurs) this.#lose(this.#takenOver());
-      this.#sinceBeat.heard();
-    } catch (error) {
-      // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time
-      // without a beat ends the run.
-      if (this.#isReleased) return;
-      if (this.#sinceBeat.ms > this.#times.ttlMs) this.#lose(this.#cutOff(error));
-      if ((await this.#reopen()) && !isSecond) await this.#beat(true);
-    }
-  }
-
-  /** Opens another session; false where there is none until the next beat. */
-  async #reopen(): Promise<boolean> {
-    const until = performance.now() + this.#times.heartbeatMs;
-    while (!this.#isReleased) {
+  /**
+   * The warehouse may be restarting: tries until the next beat is due. Data transactions check the epoch
+   * themselves; a whole lease time without a beat ends the run.
+   */
+  async #beat(): Promise<void> {
+    const { pool, times } = this.#facts;
+    const attempt = async (): Promise<void> => {
+      const client = this.#client ?? this.#use(await pool.connect());
       try {
-        const next = await this.#pool.connect();
-        this.#client.release(true);
-        this.#client = next;
-        this.#watch();
-        return true;
-      } catch {
-        if (performance.now() + reopenMs > until) return false;
-        await sleep(reopenMs);
+        if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs))) this.#end(this.#takenOver);
+        this.#sinceBeat.heard();
+      } catch (error) {
+        this.#client = undefined;
+        client.release(true);
+        throw error;
       }
-    }
-    return false;
+    };
+    const pauses = { totalMs: times.heartbeatMs, firstMs: reopenMs, longestMs: reopenMs };
+    await withRetry(attempt, pauses, () => !this.#isReleased).catch((error: unknown) => {
+      if (this.#isReleased || this.#sinceBeat.ms <= times.ttlMs) return;
+      const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
+      this.#end(`${text}: ${saidBy(error)}`, error);
+    });
   }
 
-  #lose(reason: Fenced): Fenced {
+  get #takenOver(): string {
+    return `another process took the lease (ours was epoch ${this.epoch})`;
+  }
+
+  #end(why: string, cause?: unknown): Fenced {
+    const reason = new Fenced(`${this.#facts.pipeline}: ${why}`, { cause });
     this.#lost.abort(reason);
     return reason;
   }
 
-  /** Throws where the warehouse counts fewer commits than were confirmed to us. */
-  #compare(commits: number, least: number): void {
-    if (commits >= least) return;
-    throw this.#lose(
-      new Fenced(
-        `${this.#pipeline}: the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain`,
-      ),
-    );
-  }
-
-  #takenOver(): Fenced {
-    return new Fenced(`${this.#pipeline}: another process took the lease (ours was epoch ${this.epoch})`);
-  }
-
-  #cutOff(cause: unknown): Fenced {
-    return new Fenced(
-      `${this.#pipeline}: no sign of life reached the warehouse for a whole lease time (${this.#times.ttlMs / 1000} s): ${saidBy(cause)}`,
-      { cause },
-    );
+  #lose(why: string): never {
+    throw this.#end(why);
   }
 }

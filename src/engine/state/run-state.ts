@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { HttpCounters } from '../../core/request.ts';
-import { type Counts, noCounts, type RunKind, type RunReport, type StreamReport } from '../../core/run.ts';
+import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import type { Loaded } from '../../load/load.ts';
@@ -38,13 +38,11 @@ export async function registerSource(
   const all = streams.map(({ name, about, endpoint, table }) => {
     return { name, target: nameOf(table), about, endpoint, excluded: excluded.has(name) };
   });
-  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, excluded)
+  await sql`insert into ops.streams (source_id, stream, target, about, endpoint, excluded)
     select ${source.id}::smallint, n.* from jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
       as n (name text, target text, about text, endpoint text, excluded boolean)
-    on conflict (source_id, stream) do update
-      set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint, excluded = excluded.excluded
-    where (s.target, s.about, s.endpoint, s.excluded)
-      is distinct from (excluded.target, excluded.about, excluded.endpoint, excluded.excluded)`.execute(db);
+    on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
+      endpoint = excluded.endpoint, excluded = excluded.excluded`.execute(db);
   return source.id;
 }
 
@@ -104,66 +102,34 @@ interface Begun extends Omit<Run, 'runId'> {
 }
 
 /**
- * Opens the run's row. Repeated under the same epoch, where the first answer was lost, it gives the row that
- * exists.
+ * Opens the run's row and names the run in its lease. Repeated under the same epoch, where the first answer
+ * was lost, it gives the row that exists. `micros`: the moment by the database's clock, µs since 1970.
  */
-export async function beginRun(db: Db, run: Begun): Promise<string> {
+export async function beginRun(
+  db: Db,
+  run: Begun,
+): Promise<{ readonly runId: string; readonly micros: string }> {
   const { pipeline, sourceId, kind, trigger, version, epoch, params } = run;
   const [row] = await rowsOf(
-    sql<{ run_id: string }>`with present as (
+    sql<{ runId: string; micros: string }>`with present as (
       select run_id from ops.runs where pipeline = ${pipeline} and epoch = ${epoch}::bigint and status = 'running'),
     made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
       select ${pipeline}, ${sourceId}, ${kind}, ${trigger}, 'running', ${JSON.stringify(params)}::jsonb,
-        ${version}, ${epoch}::bigint where not exists (select from present) returning run_id)
-    select run_id::text from present union all select run_id::text from made`,
+        ${version}, ${epoch}::bigint where not exists (select from present) returning run_id),
+    run as (select run_id from present union all select run_id from made),
+    named as (update ops.leases l set run_id = run.run_id from run
+      where l.pipeline = ${pipeline} and l.epoch = ${epoch}::bigint)
+    select run_id::text as "runId", (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros from run`,
     db,
   );
-  return row?.run_id ?? '';
-}
-
-/**
- * How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms).
- */
-type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
-
-/** Sets each counter, in SQL. */
-const setCounters = (valueFor: (name: keyof Counters) => RawBuilder<unknown> | number) =>
-  sql.join(counters.map((name) => sql`${sql.id(name)} = ${valueFor(name)}`));
-
-/**
- * Closes the run's row. What began to be quiet before the run did is cut off there, and what would last
- * beyond now, here.
- */
-export async function finishRun(db: Db, report: RunReport, strain: Strain): Promise<void> {
-  const counts: Counters = { ...report.counts, deleted: report.deleted };
-  const now = performance.now();
-  const quiet = strain.quiet.map(({ fromMs, untilMs }) => [now - fromMs, now - untilMs] as const);
-  await sql`update ops.runs set status = ${report.status}, finished_at = clock_timestamp(),
-      ${setCounters((name) => counts[name])}, requests = ${report.requests}, retries = ${report.retries},
-      throttled_ms = ${Math.round(report.throttledMs)}, throttled = ${strain.throttled}, quiet = (
-        select coalesce(range_agg(tstzrange(
-            greatest(started_at, clock_timestamp() - (span ->> 0)::float8 * interval '1 ms'),
-            least(clock_timestamp(), clock_timestamp() - (span ->> 1)::float8 * interval '1 ms'))), '{}')
-        from jsonb_array_elements(${JSON.stringify(quiet)}::jsonb) span
-        where clock_timestamp() - (span ->> 1)::float8 * interval '1 ms' > started_at),
-      error_code = ${report.error?.code ?? null}, error_message = ${report.error?.message ?? null}
-    where run_id = ${report.runId}::bigint and status = 'running'`.execute(db);
+  if (row === undefined) throw new Error(`ops.runs gave no id for ${pipeline}`);
+  return row;
 }
 
 export async function beginStream(db: Db, run: Run, stream: string): Promise<void> {
   await sql`insert into ops.run_streams (run_id, source_id, stream, status)
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
-
-/** What the batches of a run have done, as they committed it with their rows: one sum for each counter. */
-const sums = counters.map((name) => `coalesce(sum(s.${name}), 0)`);
-
-/** Marks a run as lost whose process ended: its counts are those of its committed batches. */
-export const loseRuns = `update ops.runs r set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
-    error_message = 'its process ended without saying goodbye',
-    (${counters.join(', ')}) = (select ${sums.join(', ')}
-      from ops.run_streams s where s.run_id = r.run_id)
-  where pipeline = $1 and status = 'running'`;
 
 /** Counts of one batch, inside its transaction: what a dead run did stays known. */
 export async function countBatch(
@@ -173,18 +139,53 @@ export async function countBatch(
   { counts, deleted }: Loaded,
 ): Promise<void> {
   const more: Counters = { ...counts, deleted };
-  await sql`update ops.run_streams set ${setCounters((name) => sql`${sql.id(name)} + ${more[name]}`)}
+  const sums = counters.map((name) => sql`${sql.id(name)} = ${sql.id(name)} + ${more[name]}`);
+  await sql`update ops.run_streams set ${sql.join(sums)}
     where run_id = ${runId}::bigint and stream = ${stream}`.execute(trx);
 }
 
-/** What a run's batches have done so far, by what was committed with them. */
-export async function writtenBy(
+/** Gives a run `r` the counts of its streams, as their batches committed them with their rows. */
+const countsOfBatches = `(${counters.join(', ')}) = (
+  select ${counters.map((name) => `coalesce(sum(s.${name}), 0)`).join(', ')}
+  from ops.run_streams s where s.run_id = r.run_id)`;
+
+/** Marks the runs of the pipeline $1 as lost whose process ended. */
+export const loseRuns = `update ops.runs r set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
+    error_message = 'its process ended without saying goodbye', ${countsOfBatches}
+  where pipeline = $1 and status = 'running'`;
+
+/**
+ * How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms).
+ */
+type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
+
+/**
+ * Closes the run's row, and gives what its batches have done; undefined where it is closed already. What
+ * began to be quiet before the run did is cut off there, and what would last beyond now, here.
+ */
+export async function finishRun(
   db: Db,
-  runId: string,
-): Promise<{ readonly counts: Counts; readonly deleted: number }> {
-  const columns = sql.raw(counters.map((name, at) => `${sums[at]}::float8 as ${name}`).join(', '));
-  const of = sql<Counters>`select ${columns} from ops.run_streams s where s.run_id = ${runId}::bigint`;
-  const { deleted, ...counts } = (await rowsOf(of, db))[0] ?? { ...noCounts, deleted: 0 };
+  { runId, status, error, requests, retries, throttledMs }: RunReport,
+  { throttled, quiet }: Strain,
+): Promise<Pick<RunReport, 'counts' | 'deleted'> | undefined> {
+  const now = performance.now();
+  const spans = quiet.map(({ fromMs, untilMs }) => [now - fromMs, now - untilMs] as const);
+  const [written] = await rowsOf(
+    sql<Counters>`update ops.runs r set status = ${status}, finished_at = clock_timestamp(), ${sql.raw(countsOfBatches)},
+      requests = ${requests}, retries = ${retries}, throttled_ms = ${Math.round(throttledMs)},
+      throttled = ${throttled}, quiet = (
+        select coalesce(range_agg(tstzrange(
+            greatest(started_at, clock_timestamp() - (span ->> 0)::float8 * interval '1 ms'),
+            least(clock_timestamp(), clock_timestamp() - (span ->> 1)::float8 * interval '1 ms'))), '{}')
+        from jsonb_array_elements(${JSON.stringify(spans)}::jsonb) span
+        where clock_timestamp() - (span ->> 1)::float8 * interval '1 ms' > started_at),
+      error_code = ${error?.code ?? null}, error_message = ${error?.message ?? null}
+    where run_id = ${runId}::bigint and status = 'running'
+    returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`,
+    db,
+  );
+  if (written === undefined) return undefined;
+  const { deleted, ...counts } = written;
   return { counts, deleted };
 }
 

@@ -7,7 +7,7 @@ import type { Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import type { Db } from '../../queries/db.ts';
 import type { Coverage } from './coverage.ts';
-import { type Holder, withLease } from './lease-guard.ts';
+import type { Lease } from './lease.ts';
 import { insertSlices, type OpenSlice, windowOf } from './slice-state.ts';
 
 type WalkKind = 'full' | 'incremental' | 'backfill';
@@ -191,12 +191,12 @@ const askedAndOnceAsked = (asked: string, before: string) =>
  * again.
  */
 export async function narrowCheckpoint(
-  { run, ...holder }: Holder & { readonly run: { readonly sourceId: number } },
+  { run, lease }: { readonly lease: Lease; readonly run: { readonly sourceId: number } },
   stream: string,
   { words, ours, fields }: Coverage,
 ): Promise<void> {
   if (words === ours) return;
-  await withLease(holder, async ({ trx }) => {
+  await lease.transaction(async ({ trx }) => {
     await sql`update ops.checkpoints c set
         fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.kept', 'c.fields')} end,
         scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end

@@ -8,7 +8,6 @@ import { inScope } from '../../load/replace.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { type RunContext, tallyBatch } from '../context/run-context.ts';
-import { withLease } from '../state/lease-guard.ts';
 import { countBatch } from '../state/run-state.ts';
 import type { WalkPlan } from '../state/walk-state.ts';
 
@@ -70,7 +69,7 @@ export async function removeOwner(
   const isOwner = Object.entries(columns ?? {}).map(
     ([part, column]) => sql`and ${sql.id(column)}::text = ${owner[part]}`,
   );
-  const loaded = await withLease(context, async (session) => {
+  const loaded = await context.lease.transaction(async (session) => {
     const marked = await sql`update ${sql.table(table)}
       set _deleted_at = now(), _synced_at = now(), _run_id = ${run.runId}::bigint
       where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unreferenced)}) ${sql.join(isOwner, sql` `)}`.execute(

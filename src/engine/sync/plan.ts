@@ -1,14 +1,13 @@
 /** What the three ways to read a stream share: requests, plans, and how a planned walk is begun. */
 
 import type { Slice, Stream, Window } from '../../core/stream.ts';
-import { days, hours, type Instant } from '../../core/time.ts';
+import { days, hours } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext, type WalkContext } from '../batching/walk-context.ts';
 import type { RunDeps } from '../context/deps.ts';
 import type { Problem } from '../context/problems.ts';
 import { type RunContext, type Tally, tell } from '../context/run-context.ts';
 import { type Coverage, coverageOf } from '../state/coverage.ts';
-import { withLease } from '../state/lease-guard.ts';
 import {
   type Checkpoint,
   checkpointOf,
@@ -63,18 +62,9 @@ export async function standingOf(
   return { checkpoint, coverage: await coverageOf(stream, signal, checkpoint?.fields) };
 }
 
-/** The clock of a run, and the other streams of it. */
-export interface Times {
-  /** The moment by the database's clock. */
-  readonly now: () => Instant;
-  /** Waits until the named streams of this run are done. */
-  readonly ready: (names: readonly string[]) => Promise<void>;
-}
-
 /** A stream that is being synced. */
 export interface Syncing extends Planning {
   readonly context: RunContext;
-  readonly times: Times;
   readonly tally: Tally;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
@@ -163,14 +153,13 @@ export async function beginWalk(
   if (replaced !== undefined && replaced.slices.length > 0)
     tell(context, 'info', `${stream.name}: goes on with the ${plan.kind} walk that was interrupted`);
   const at = { sourceId, stream: stream.name, runId: context.run.runId, fields: coverage.fields };
-  const walk = await withLease(context, ({ trx }) => openWalk(trx, at, plan, clock, slices, replaced));
+  const walk = await context.lease.transaction(({ trx }) => openWalk(trx, at, plan, clock, slices, replaced));
   return readWalk(contextOf(syncing, walk));
 }
 
 export function contextOf(syncing: Syncing, walk: Walk): WalkContext {
-  const { context, stream, tally, coverage, resolves, request, checkpoint, times } = syncing;
+  const { context, stream, tally, coverage, resolves, request, checkpoint } = syncing;
   const isFirst = checkpoint === undefined;
   const force = request.full || walk.words.startsWith(fullWords('', true));
-  const { now: clock } = times;
-  return newWalkContext(context, { stream, walk, tally, coverage, isFirst, resolves, force, clock });
+  return newWalkContext(context, { stream, walk, tally, coverage, isFirst, resolves, force });
 }

@@ -8,7 +8,6 @@ import { closeWalk } from '../batching/commit.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/problems.ts';
 import { tell } from '../context/run-context.ts';
-import { withLease } from '../state/lease-guard.ts';
 import {
   beginSlice,
   leaveSlice,
@@ -39,7 +38,7 @@ export async function readWalk(walking: WalkContext): Promise<Problem | undefine
   await reader.readAll(open);
   if (reader.problems.length > 0) return worst(reader.problems);
   // The last slice closes the walk with its last batch; of two that end at once neither does.
-  await withLease(context, (session) => closeWalk(session, walking));
+  await context.lease.transaction((session) => closeWalk(session, walking));
   return undefined;
 }
 

@@ -6,7 +6,6 @@
 import type { Slice } from '../../core/stream.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
-import { withLease } from '../state/lease-guard.ts';
 import { type OpenSlice, splitSlice } from '../state/slice-state.ts';
 import { cutInto, goneAndThere, halfDays, mostRecords, mostRows, partsOf } from './cut-window.ts';
 
@@ -50,7 +49,7 @@ async function replaceBy(
   { sliceId }: OpenSlice,
   cut: readonly Slice[],
 ): Promise<readonly OpenSlice[]> {
-  const parts = await withLease(context, (session) => splitSlice(session, walk, sliceId, cut));
+  const parts = await context.lease.transaction((session) => splitSlice(session, walk, sliceId, cut));
   unread.count += parts.length - 1;
   return parts.map((part) => ({ ...part, isPart: true }));
 }

@@ -9,7 +9,7 @@ import { confirmed } from '../verify.ts';
 import { planChanges, syncChanges } from './changes.ts';
 import { planDays, syncDays } from './days.ts';
 import { planList, syncOwners } from './list.ts';
-import { type Planning, type Request, type StreamPlan, standingOf, type Times } from './plan.ts';
+import { type Planning, type Request, type StreamPlan, standingOf } from './plan.ts';
 
 /**
  * The walk that a stream needs now, from what the warehouse and the source state. The plan is undefined where
@@ -30,7 +30,6 @@ export async function syncStream(
   context: RunContext,
   stream: Stream,
   request: Request,
-  times: Times,
   tally: Tally,
 ): Promise<Problem | undefined> {
   const { deps, run, clock, signal } = context;
@@ -40,7 +39,7 @@ export async function syncStream(
   const resolves = await withRetry(() => hasOpenRejects(deps.warehouse.db, sourceId, stream.name));
   const of = { deps, sourceId, stream, request, clock, signal };
   const { planning, plan } = await confirmed(() => planStream(of));
-  const syncing = { ...planning, context, times, tally, resolves };
+  const syncing = { ...planning, context, tally, resolves };
   if (plan === undefined) {
     const none =
       stream.by === 'days'

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced, LockHeld } from '../../../src/core/errors.ts';
 import { type LeaseTimes, takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
-import { withLease } from '../../../src/engine/state/lease-guard.ts';
 import { kyselyOn } from '../../../src/load/session.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -41,26 +40,24 @@ test('a released lease is free at once, and its holder can write no more', async
 
 test('a holder to whom a commit was confirmed writes nothing more into a warehouse that has forgotten it', async () => {
   const holder = await takeLease(pool(), 'forgotten', quick);
-  const write = (): Promise<number> => withLease({ deps: database, lease: holder }, async () => 1);
+  const write = (): Promise<number> => holder.transaction(async () => 1);
   await Promise.all([write(), write(), write()]);
   // What was never confirmed may be gone.
-  await expect(
-    withLease({ deps: database, lease: holder }, async ({ trx }) => sql`select 1 / 0`.execute(trx)),
-  ).rejects.toThrow('division by zero');
+  await expect(holder.transaction(async ({ trx }) => sql`select 1 / 0`.execute(trx))).rejects.toThrow(
+    'division by zero',
+  );
   await inTrx(async (trx) => {
     await holder.guard({ trx });
     await sql`rollback and chain`.execute(trx);
   });
-  await holder.check();
   await write();
   // As where a replica took over that had not heard of the last one.
   await pool().query("update ops.leases set commits = commits - 1 where pipeline = 'forgotten'");
-  await expect(holder.check()).rejects.toThrow(Fenced);
   await expect(write()).rejects.toThrow('the warehouse has forgotten what it had confirmed');
   expect(holder.signal.aborted).toBe(true);
   await holder.release();
   const heir = await takeLease(pool(), 'forgotten', quick);
-  await withLease({ deps: database, lease: heir }, async () => 1);
+  await heir.transaction(async () => 1);
   await heir.release();
 });
 
@@ -204,7 +201,7 @@ test.each([
       const session = 'select backend_pid from ops.leases where pipeline = $1';
       const { rows: before } = await pool().query(session, [`under ${setting}`]);
       let times = 0;
-      await withLease({ deps: { warehouse }, lease }, async ({ trx }) => {
+      await lease.transaction(async ({ trx }) => {
         times += 1;
         // Refused once, it would be refused each time, until the patience is spent.
         if (times > 1) throw new Error('it was rolled back, and begun again');

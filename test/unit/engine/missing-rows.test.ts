@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/tables.ts';
 import type { Stream } from '../../../src/core/stream.ts';
-import { newTally } from '../../../src/engine/context/run-context.ts';
-import type { Execution } from '../../../src/engine/execution.ts';
+import { newTally, type RunContext } from '../../../src/engine/context/run-context.ts';
 import { lackingIn, noteLacking } from '../../../src/engine/reconcile/missing-rows.ts';
 import { SeenIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -31,7 +30,7 @@ test('finds what is not in a table of which the server has no statistics, and re
     await client.query(`begin; set local random_page_cost = 4;
       create temp table reconcile_seen (key text, place int, primary key (key, place));
       insert into reconcile_seen select n::text, 0 from generate_series(3, ${stored + 2}) n`);
-    const seen = new SeenIds({ context } as Execution, flow, client, newTally());
+    const seen = new SeenIds(context as RunContext, flow, client, newTally());
     seen.slices.push(slice);
     const lacking = await lackingIn(seen, flow, due);
     expect(lacking).toEqual({ places: [0], records: 2 });
