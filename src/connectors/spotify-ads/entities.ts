@@ -1,8 +1,8 @@
 /**
- * Everything of the ads platform but ad sets and reports: tables and transforms from one list of fields each. The contract
- * promises little of a record, so only its id is required; what is missing is null. Ids are text as the source gives them
- * (UUIDs), instants are UTC. Times of change may be missing, so records without one are ordered by when they were read.
- * Members are named as in the vendor's OpenAPI, other names as in the contract.
+ * Everything of the ads platform but reports: tables and transforms from one list of fields each. The contract promises little of a record, so
+ * only its id is required; what is missing is null. Ids are text as the source gives them (UUIDs), instants are UTC. Times of change may be
+ * missing, so records without one are ordered by when they were read. Members are named as in the vendor's OpenAPI, other names as in the
+ * contract.
  */
 
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
@@ -10,61 +10,55 @@ import type { Reading } from '../../core/record-reader.ts';
 import { list } from '../../core/record-values.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
-import {
-  bool,
-  capitals,
-  columnsOf,
-  decimal,
-  entity,
-  type Fields,
-  instant,
-  integer,
-  json,
-  key,
-  owner,
-  readerOf,
-  requiredInstant,
-  requiredText,
-  text,
-  texts,
-} from './fields.ts';
+import * as f from './fields.ts';
+import { bool, entity, instant, json, key, micros, text, texts } from './fields.ts';
+import { targetingOf, targetingTables } from './targeting.ts';
+
+const id = (noun: string) => key(`${noun} id of the source; a UUID as a rule.`);
+const name = text('Name as people see it.');
+const ofAccount = { ad_account_id: f.owner('The ad account it belongs to, see ads.ad_accounts.id.') };
+const byAccount = { indexes: ['(source_id, ad_account_id)'] };
 
 /** When the source made and last changed it. */
-export const changed = {
+const changed = {
   created_at: instant('When it was created (UTC), where the source says.'),
   updated_at: instant('When the source last changed it (UTC), where it says.'),
 };
 
 /** The comment of `_first_synced_at`. */
-export const firstSynced =
-  'When the row came to be here (UTC). Its reports from before are read when it does.';
-
-export const ofAccount = { ad_account_id: owner('The ad account it belongs to, see ads.ad_accounts.id.') };
+const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
 /** What only drafts have. */
-export const draftVersion = {
-  draft_hierarchy_version: integer(
+const draftVersion = {
+  draft_hierarchy_version: f.integer(
     'Grows with every change in the draft campaign and below it; null for drafts below a campaign as a rule.',
   ),
 };
 
-export const businesses = entity(
-  'ads.businesses',
-  'business',
-  'Businesses, the owners of ad accounts; one row each.',
-  {
-    id: key('Business id of the source; a UUID as a rule.'),
-    name: text('Name as people see it.'),
-    type: text('ADVERTISER, AGENCY, MUSIC_ARTIST_CONCERT_PROMOTER or PODCAST_PROMOTER.'),
-    status: text('Status as the source names it, e.g. ACTIVE.'),
-    ...changed,
-  },
-);
+/** What ad sets and ads have, and their drafts only in part. */
+const delivery = text('ON or OFF.');
+const asset_format = text('AUDIO, VIDEO, IMAGE or CATALOG.');
+const flight = {
+  start_at: instant('When delivery starts or started (UTC).', 'start_time'),
+  end_at: instant('When delivery is planned to end (UTC); null if it runs until it is stopped.', 'end_time'),
+};
+const rejection = {
+  reject_reason: text('Why it was rejected.'),
+  reject_reasons: json('Why it was rejected, in parts, as delivered.'),
+};
 
-export const adAccounts = entity('ads.ad_accounts', 'ad account', 'Ad accounts, one row each.', {
-  id: key('Ad account id of the source; a UUID as a rule.'),
+export const businesses = entity('businesses', 'Businesses, the owners of ad accounts; one row each.', {
+  id: id('Business'),
+  name,
+  type: text('ADVERTISER, AGENCY, MUSIC_ARTIST_CONCERT_PROMOTER or PODCAST_PROMOTER.'),
+  status: text('Status as the source names it, e.g. ACTIVE.'),
+  ...changed,
+});
+
+export const adAccounts = entity('ad_accounts', 'Ad accounts, one row each.', {
+  id: id('Ad account'),
   business_id: text('The business it belongs to, see ads.businesses.id.'),
-  name: text('Name as people see it.'),
+  name,
   status: text('Status as the source names it, e.g. ACTIVE, SUSPEND_LISTED.'),
   status_reason: text('Why it has that status.'),
   currency_code: text('ISO 4217 currency of every amount of the account.'),
@@ -80,9 +74,9 @@ export const adAccounts = entity('ads.ad_accounts', 'ad account', 'Ad accounts, 
 
 /** What campaigns and their drafts share. */
 const campaignFields = {
-  id: key('Campaign id of the source; a UUID as a rule.'),
+  id: id('Campaign'),
   ...ofAccount,
-  name: text('Name as people see it.'),
+  name,
   status: text('Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.'),
   objective: text(
     'Objective as the source names it, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.',
@@ -93,13 +87,12 @@ const campaignFields = {
 };
 
 export const campaigns = entity(
-  'ads.campaigns',
-  'campaign',
+  'campaigns',
   'Campaigns that are or were live, one row each; the platform archives them and never deletes.',
   campaignFields,
   {
     firstSynced,
-    indexes: ['(source_id, ad_account_id)'],
+    ...byAccount,
     versions: {
       into: 'ads.campaign_versions',
       about:
@@ -111,8 +104,7 @@ export const campaigns = entity(
 );
 
 export const campaignDrafts = entity(
-  'ads.campaign_drafts',
-  'draft campaign',
+  'campaign_drafts',
   'Draft campaigns, one row each; not live. A draft shares its id with the live campaign it came from or becomes.',
   {
     ...campaignFields,
@@ -125,15 +117,99 @@ export const campaignDrafts = entity(
     needs_advertiser_review: bool('True when the advertiser must look at it before it is published.'),
     modified_by_role: text('Who changed it last: ADVERTISER or IMPERSONATOR.'),
   },
-  { indexes: ['(source_id, ad_account_id)'] },
+  byAccount,
+);
+
+/** What ad sets and their drafts share. */
+const adSetFields = {
+  id: id('Ad set'),
+  ...ofAccount,
+  campaign_id: text('The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).'),
+  name,
+  status: text('Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.'),
+  category: text('Advertising category, see ads.ad_categories.id.'),
+  asset_format,
+  delivery_goal: text('What delivery is optimised for.'),
+  cost_model: text('How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).'),
+  pacing: text('How the budget is spread: PACING_EVEN or PACING_ASAP.'),
+  ...flight,
+  // The contract says that a budget is a micro-amount, and not how it is written.
+  budget: micros(
+    'Budget in units of budget_currency; a day or the lifetime, see budget_type.',
+    ...['budget.micro_amount', 'budget.amount_micros', 'budget.amount', 'budget', 'budget_micro_amount'],
+  ),
+  budget_type: text('DAILY or LIFETIME.', 'budget.type', 'budget_type'),
+  budget_currency: text(
+    "ISO 4217 currency of budget, bid and base rate: the ad account's; null where the source does not repeat it.",
+    ...['budget.currency', 'budget_currency'],
+  ),
+  bid: micros(
+    'Bid in units of budget_currency, per 1000 impressions or per result as the bid strategy says.',
+    'bid_micro_amount',
+  ),
+  bid_strategy: text('MAX_BID, COST_PER_RESULT or AUTOBID.'),
+  base_rate: micros(
+    'Base rate in units of budget_currency, per 1000 impressions or actions.',
+    'base_rate_micro_amount',
+  ),
+  cost_modifiers: json('Rates that modify the base rate, as delivered: id, name, rate (a factor).'),
+  promotion: json('What is promoted (artist or podcast), as delivered.'),
+  dataset_id: text('Dataset that conversions are counted with.'),
+  mobile_app_id: text('Mobile app that is promoted.'),
+  video_delivery_formats: texts('How videos are shown: IN_STREAM, OPT_IN.'),
+  slot_positions: texts('Positions among the ads of a break.'),
+  skad_enabled: bool("True where conversions are counted by Apple's SKAdNetwork."),
+  targets: json('Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.'),
+  ...changed,
+};
+
+export const adSets = entity(
+  'ad_sets',
+  'Ad sets that are or were live, one row each: budget, bid, flight and targeting.',
+  {
+    ...adSetFields,
+    delivery,
+    is_paused: bool('True while it is paused.'),
+    pause_reason: text('Why it is paused, e.g. USER_PAUSED.'),
+    ...rejection,
+  },
+  {
+    others: ['frequency_caps'],
+    children: targetingTables,
+    parts: targetingOf,
+    firstSynced,
+    wide: true,
+    indexes: ['(source_id, ad_account_id)', '(source_id, campaign_id)'],
+    versions: {
+      into: 'ads.ad_set_versions',
+      about:
+        'Status, budget and bid of ad sets over time; one row per ad set and version. Seen, so as fine as the sync is frequent.',
+      columns: ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'],
+      changed: 'updated_at',
+    },
+  },
+);
+
+export const adSetDrafts = entity(
+  'ad_set_drafts',
+  'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
+  {
+    ...adSetFields,
+    ...draftVersion,
+    frequency_caps: json('How often one person may hear it, as delivered.'),
+    reservation_id: text('Reservation it uses.'),
+    ias_campaign_id: text('Campaign at Integral Ad Science.'),
+    success_metric: text('What success is measured by.'),
+  },
+  { wide: true, ...byAccount },
 );
 
 /** What ads and their drafts share. */
 const adFields = {
-  id: key('Ad id of the source; a UUID as a rule.'),
+  id: id('Ad'),
   ...ofAccount,
   ad_set_id: text('The ad set, see ads.ad_sets.id (of a draft: ads.ad_set_drafts.id).'),
-  name: text('Name as people see it.'),
+  name,
   status: text('Status as the source names it, e.g. ACTIVE, APPROVED, ARCHIVED.'),
   advertiser_name: text('Name of the advertiser as listeners see it.'),
   tagline: text('Line of text shown with the ad.'),
@@ -147,83 +223,68 @@ const adFields = {
   cta_url: text('Call to action: where a click leads.', 'call_to_action.clickthrough_url'),
   third_party_tracking: json('Measurement partners and their addresses, as delivered.'),
   catalog: json('Items of a carousel ad as delivered; prices in it are millionths of the currency unit.'),
-  weight: decimal('Share in the rotation of its ad set, as given.'),
+  weight: f.decimal('Share in the rotation of its ad set, as given.'),
   ...changed,
 };
 
 export const ads = entity(
-  'ads.ads',
-  'ad',
+  'ads',
   'Ads that are or were live, one row each.',
-  {
-    ...adFields,
-    delivery: text('ON or OFF.'),
-    start_at: instant('When delivery starts or started (UTC).', 'start_time'),
-    end_at: instant(
-      'When delivery is planned to end (UTC); null if it runs until it is stopped.',
-      'end_time',
-    ),
-    ad_preview_url: text('Address of a preview.'),
-    reject_reason: text('Why it was rejected.'),
-    reject_reasons: json('Why it was rejected, in parts, as delivered.'),
-  },
+  { ...adFields, delivery, ...flight, ad_preview_url: text('Address of a preview.'), ...rejection },
   { firstSynced, indexes: ['(source_id, ad_account_id)', '(source_id, ad_set_id)'] },
 );
 
 export const adDrafts = entity(
-  'ads.ad_drafts',
-  'draft ad',
+  'ad_drafts',
   'Draft ads, one row each; not live. A draft shares its id with the live ad it came from or becomes.',
   {
     ...adFields,
     ...draftVersion,
-    asset_format: text('AUDIO, VIDEO, IMAGE or CATALOG.'),
+    asset_format,
     placements: texts('Where it may be placed.'),
     dv_client_code: text('Client code at DoubleVerify.'),
   },
-  { indexes: ['(source_id, ad_account_id)'] },
+  byAccount,
 );
 
 export const assets = entity(
-  'ads.assets',
-  'asset',
+  'assets',
   'Images, audio and video files for ads, archived or not, one row each.',
   {
-    id: key('Asset id of the source; a UUID as a rule.'),
+    id: id('Asset'),
     ...ofAccount,
-    name: text('Name as people see it.'),
-    type: capitals('IMAGE, AUDIO or VIDEO.', 'asset_type', 'kind', 'type'),
+    name,
+    type: f.capitals('IMAGE, AUDIO or VIDEO.', 'asset_type', 'kind', 'type'),
     subtype: text('Kind within the type, e.g. USER_UPLOADED_AUDIO.', 'asset_subtype', 'audio_type'),
     status: text('ERROR, PROCESSING, READY or WAITING_UPLOAD.'),
     archived: bool('True for archived ones; null where the source does not say.'),
     url: text('Address of the file.'),
     file_type: text('File format, e.g. MP3, MP4, PNG.'),
-    duration_ms: integer('Duration in milliseconds; null for images and until it is processed.'),
-    width: integer('Width in pixels.'),
-    height: integer('Height in pixels.'),
+    duration_ms: f.integer('Duration in milliseconds; null for images and until it is processed.'),
+    width: f.integer('Width in pixels.'),
+    height: f.integer('Height in pixels.'),
     aspect_ratio: text('Aspect ratio as the source names it, e.g. SQUARE.'),
     has_audio: bool('Video: true if it has sound.'),
     thumbnail_url: text('Video: address of a still.'),
     ...changed,
   },
-  { indexes: ['(source_id, ad_account_id)'] },
+  byAccount,
 );
 
 export const audiences = entity(
-  'ads.audiences',
-  'audience',
+  'audiences',
   'Audiences to target, one row each; deleted ones keep their row.',
   {
-    id: key('Audience id of the source; a UUID as a rule.'),
+    id: id('Audience'),
     ...ofAccount,
-    name: text('Name as people see it.'),
+    name,
     description: text('Description.'),
-    type: capitals('CUSTOM or LOOKALIKE.', 'type', 'kind'),
+    type: f.capitals('CUSTOM or LOOKALIKE.', 'type', 'kind'),
     subtype: text('Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.'),
     category: text('Category, e.g. ARTIST_AFFINITY.', 'audience_category'),
     status: text('Status as the source names it, e.g. LIVE, PROCESSING, ARCHIVED.'),
-    size_min: integer('Lower end of the estimated number of people.', 'size.min'),
-    size_max: integer('Upper end of the estimated number of people.', 'size.max'),
+    size_min: f.integer('Lower end of the estimated number of people.', 'size.min'),
+    size_max: f.integer('Upper end of the estimated number of people.', 'size.max'),
     sources: texts('Where its data come from.'),
     seed_audience_id: text('Of lookalikes: the audience it resembles, see ads.audiences.id.'),
     seed_audience_name: text('Of lookalikes: the name of that audience.'),
@@ -231,29 +292,24 @@ export const audiences = entity(
     datasets: json('Of web events: the datasets, as delivered.'),
     included_events: texts('Of web events: events that count.'),
     excluded_events: texts('Of web events: events that exclude.'),
-    lookback_days: integer('Of web events: how many days are looked back.'),
+    lookback_days: f.integer('Of web events: how many days are looked back.'),
     campaign_ids: texts('Of ad engagement: campaigns, see ads.campaigns.id.'),
     ad_set_ids: texts('Of ad engagement: ad sets, see ads.ad_sets.id.'),
     exposure_type: text('Of ad engagement: IMPRESSIONS or CLICKS.'),
     contract_audience_id: text('Id of the audience in a contract, where the source gives one.'),
     ...changed,
   },
-  { indexes: ['(source_id, ad_account_id)'] },
+  byAccount,
 );
 
-export const adCategories = entity(
-  'ads.ad_categories',
-  'category',
-  'Advertising categories of the platform, one row each.',
-  {
-    id: key('Category id, e.g. ADV_21_182.'),
-    name: text('Category and subcategory with " - " between them.'),
-    parent_category: text('Name of the category above it.'),
-  },
-);
+export const adCategories = entity('ad_categories', 'Advertising categories of the platform, one row each.', {
+  id: key('Category id, e.g. ADV_21_182.'),
+  name: text('Category and subcategory with " - " between them.'),
+  parent_category: text('Name of the category above it.'),
+});
 
-const itemFields: Fields = {
-  field_type: requiredText('Field as the platform calls it, e.g. bidAmount.'),
+const itemFields: f.Fields = {
+  field_type: f.requiredText('Field as the platform calls it, e.g. bidAmount.'),
   display_label: text('Field as people read it.'),
   change_category: text('STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.'),
   before: json('The value before, as delivered; amounts in it as the platform writes them.'),
@@ -266,18 +322,17 @@ const changeItems = columns.table(
   {
     change_id: columns.text('The change, see ads.change_history.id.').key(),
     item: columns.int('Place of the field within the change, from 0.').key(),
-    ...columnsOf(itemFields),
+    ...f.columnsOf(itemFields),
   },
   { relation: true },
 );
 
-const readItem = readerOf(itemFields);
+const readItem = f.readerOf(itemFields);
 
-const itemsOf = (r: Reading, record: JsonObject, id: string): Pick<Mapped, 'children' | 'partial'> => {
-  const items = list(r, record, 'changes').map((item, index) => {
-    if (!isObject(item)) throw r.reject('bad_type', `changes[${index}]`, 'has a % that is no object');
-    const content = readItem(r.element('changes', index), item, {}, 'changes[].');
-    return { change_id: id, item: index, ...content };
+const itemsOf = (r: Reading, record: JsonObject, change_id: string): Omit<Mapped, 'row'> => {
+  const items = list(r, record, 'changes').map((each, item) => {
+    if (!isObject(each)) throw r.reject('bad_type', `changes[${item}]`, 'has a % that is no object');
+    return { change_id, item, ...readItem(r.element('changes', item), each, {}, 'changes[].') };
   });
   const isWhole = Array.isArray(own(record, 'changes') ?? []);
   return { children: { items }, ...(!isWhole && { partial: ['items'] }) };
@@ -285,15 +340,14 @@ const itemsOf = (r: Reading, record: JsonObject, id: string): Pick<Mapped, 'chil
 
 /** A change is history: without its id, time and subject it is rejected. */
 export const changeHistory = entity(
-  'ads.change_history',
-  'change',
+  'change_history',
   'Who changed what at the platform, one row a change; the source forgets after 180 days, the warehouse does not.',
   {
     id: key('Change id of the source; a UUID as a rule.', 'change_id'),
     ...ofAccount,
-    changed_at: requiredInstant('When it was changed (UTC).', 'timestamp'),
-    entity_type: requiredText('What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.'),
-    entity_id: requiredText('Its id.'),
+    changed_at: f.requiredInstant('When it was changed (UTC).', 'timestamp'),
+    entity_type: f.requiredText('What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.'),
+    entity_id: f.requiredText('Its id.'),
     entity_name: text('Its name when the change was last read.'),
     operation: text('CREATED, CHANGED or REMOVED.'),
     actor_id: text('Id of who or what changed it.', 'actor.principal_id'),

@@ -3,6 +3,7 @@
  * `core/table.ts` and the transform that fills it.
  */
 
+import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
@@ -10,12 +11,12 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { accountOf } from './ads.ts';
-import { type Amount, amount } from './amounts.ts';
+import { fromMicros } from './amounts.ts';
 
 type Read = (r: Reading, holder: JsonObject, key: string, path: string, slice: Slice) => columns.Value;
 
 /** A column and how it is read. `from`: members of the record, `a` or `a.b`; the first that is filled counts. */
-interface Field {
+export interface Field {
   readonly column: columns.Column;
   readonly read: Read;
   readonly from: readonly string[];
@@ -42,9 +43,22 @@ export const requiredText = field(columns.text, values.requiredText);
 export const requiredInstant = field(columns.timestamptz, values.requiredInstant);
 export const key = field((about) => columns.text(about).key(), values.requiredKey);
 
-/** Micro-amounts of the source as units of the currency. */
-export const money = (which: Amount) =>
-  nullable(columns.money, (r, holder, name, path) => amount(r, holder, name, which, path));
+/**
+ * Micro-amounts of the source as units of the currency: a JSON number, or the digits of a whole one as text (64-bit numbers are often sent so).
+ * What is no number, is too large or finer than a millionth rejects the record: money is not guessed.
+ */
+export const micros = nullable(columns.money, (r, holder, name, path) => {
+  const value = own(holder, name);
+  if (value === undefined || value === null) return null;
+  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
+  if (!isNumber && !(typeof value === 'string' && /^(0|-?[1-9]\d*)$/.test(value)))
+    throw r.reject('bad_amount', path, 'has a % that is no plain number');
+  try {
+    return fromMicros(value);
+  } catch (error) {
+    throw r.because(error, path);
+  }
+});
 
 /** A word in capitals: the contract writes kinds in small letters, the vendor in capitals. */
 export const capitals = nullable(
@@ -101,118 +115,128 @@ export const keepNews = (
 export const columnsOf = (fields: Fields): columns.Columns =>
   Object.fromEntries(Object.entries(fields).map(([name, { column }]) => [name, column]));
 
+/** A member of the record, or of the object that the record holds as `outer`. */
 interface Member {
   readonly path: string;
-  /** The object within the record that holds the member; absent: the record itself. */
-  readonly outer?: string;
+  readonly outer: string | undefined;
   readonly name: string;
 }
 
 const memberOf = (path: string): Member => {
   const [first = '', second] = path.split('.');
-  return second === undefined ? { path, name: first } : { path, outer: first, name: second };
+  return second === undefined
+    ? { path, outer: undefined, name: first }
+    : { path, outer: first, name: second };
 };
 
-type ReadFields = (
-  r: Reading,
-  record: JsonObject,
-  slice: Slice,
-  list?: string,
-) => Readonly<Record<string, columns.Value>>;
+const holderOf = (record: JsonObject, { outer }: Member): JsonObject => {
+  const holder = outer === undefined ? record : own(record, outer);
+  return isObject(holder) ? holder : {};
+};
+
+type Filled = Readonly<Record<string, columns.Value>>;
 
 /**
  * The reader of some fields. What no field and none of `others` takes is kept in `_extra` and noted.
  * `list`: prefix of notes about elements of a list, e.g. `changes[].`.
  */
-export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFields => {
+export const readerOf = (fields: Fields, others: readonly string[] = []) => {
   const plan = Object.entries(fields).map(([column, { read, from }]) => ({
     column,
     read,
     members: (from.length > 0 ? from : [column]).map(memberOf),
   }));
   const members = [...others.map(memberOf), ...plan.flatMap((one) => one.members)];
+  const paths = new Set(members.map(({ path }) => path));
   const known = new Set(members.map(({ outer, name }) => outer ?? name));
-  const direct = new Set(members.flatMap(({ outer, name }) => (outer === undefined ? [name] : [])));
-  const inner = new Map<string, Set<string>>();
-  for (const { outer, name } of members)
-    if (outer !== undefined) inner.set(outer, (inner.get(outer) ?? new Set()).add(name));
-  const holderOf = (record: JsonObject, { outer }: Member): JsonObject => {
-    const holder = outer === undefined ? record : own(record, outer);
-    return isObject(holder) ? holder : {};
-  };
+  const inner = Map.groupBy(
+    members.filter(({ outer }) => outer !== undefined),
+    ({ outer = '' }) => outer,
+  );
+  const holders = [...inner].map(([outer, all]) => [outer, new Set(all.map(({ name }) => name))] as const);
   /** An object that holds other members is no value itself: `budget` is an amount or holds one. */
-  const givenBy = (record: JsonObject, member: Member): Json => {
+  const isGiven = (record: JsonObject, member: Member): boolean => {
     const value = own(holderOf(record, member), member.name);
-    return member.outer === undefined && inner.has(member.name) && isObject(value) ? undefined : value;
+    return isFilled(value) && !(inner.has(member.path) && isObject(value));
   };
   const chosen = (r: Reading, record: JsonObject, all: readonly Member[]): Member => {
-    if (all.length === 1) return all[0] as Member;
-    const [first = all[0] ?? memberOf(''), ...beside] = all.filter((one) => isFilled(givenBy(record, one)));
+    const [first, ...beside] = all.length === 1 ? all : all.filter((one) => isGiven(record, one));
     for (const one of beside) {
-      r.keep(one.path, givenBy(record, one));
-      r.note(`${one.path}: given beside ${first.path}`);
+      r.keep(one.path, own(holderOf(record, one), one.name));
+      r.note(`${one.path}: given beside ${first?.path}`);
     }
-    return first;
+    return first ?? (all[0] as Member);
   };
-  return (r, record, slice, list = '') => {
+  return (r: Reading, record: JsonObject, slice: Slice, list = ''): Filled => {
     const row: Record<string, columns.Value> = {};
     for (const { column, read, members: all } of plan) {
       const member = chosen(r, record, all);
       row[column] = read(r, holderOf(record, member), member.name, member.path, slice);
     }
-    for (const [outer, names] of inner) {
+    for (const [outer, names] of holders) {
       const holder = own(record, outer);
       if (isObject(holder)) keepNews(r, holder, names, `${outer}.`);
-      else if (isFilled(holder) && !direct.has(outer)) r.flip(outer, holder, 'an object');
+      else if (isFilled(holder) && !paths.has(outer)) r.flip(outer, holder, 'an object');
     }
     keepNews(r, record, known, '', list);
     return row;
   };
 };
 
+/** What a record became, with the notes of its reading. */
+export const mapped = (
+  r: Reading,
+  row: columns.Row,
+  more: Omit<Mapped, 'row'> = { children: {} },
+): Mapped => {
+  const notes = r.notes();
+  return { row, ...more, ...(notes.length > 0 && { notes }) };
+};
+
 /** One kind of record: its table, the tables of its parts, and the transform that fills them. */
 export interface Entity {
   readonly table: columns.DeclaredTable;
-  readonly children: Readonly<Record<string, columns.Child>>;
+  readonly children?: Readonly<Record<string, columns.Child>>;
   readonly transform: Transform;
 }
 
-interface EntityOptions {
+interface EntityOptions extends Pick<Entity, 'children'>, columns.TableOptions {
   /** Members of the record that `parts` reads. */
   readonly others?: readonly string[];
-  readonly children?: Entity['children'];
-  readonly parts?: (r: Reading, record: JsonObject, id: string) => Pick<Mapped, 'children' | 'partial'>;
+  readonly parts?: (r: Reading, record: JsonObject, id: string) => Omit<Mapped, 'row'>;
 }
 
+/** `draft campaign` of the table `campaign_drafts`, `ad category` of `ad_categories`. */
+const nounOf = (name: string): string =>
+  name
+    .replace(/^(.*)_drafts$/, 'draft $1')
+    .replaceAll('_', ' ')
+    .replace(/ies$/, 'y')
+    .replace(/sses$/, 'ss')
+    .replace(/(?<!s)s$/, '');
+
 /**
- * Declares an entity. `noun`: what messages call a record. The transform throws `BadData` for a record without its id or
- * with a value that cannot be stored exactly; everything else of a record may be missing.
+ * Declares an entity, a table of schema `ads`. The transform throws `BadData` for a record without its id or with a value
+ * that cannot be stored exactly; everything else of a record may be missing.
  */
 export const entity = (
-  name: `ads.${string}`,
-  noun: string,
+  name: string,
   about: string,
   fields: Fields,
-  {
-    others,
-    children = {},
-    parts = () => ({ children: {} }),
-    ...options
-  }: EntityOptions & Parameters<typeof columns.table>[3] = {},
+  { others, children, parts, ...options }: EntityOptions = {},
 ): Entity => {
   const read = readerOf(fields, others);
+  const noun = nounOf(name);
   return {
-    table: columns.table(name, about, columnsOf(fields), options),
-    children,
+    table: columns.table(`ads.${name}`, about, columnsOf(fields), options),
+    ...(children && { children }),
     transform: (given, slice) => {
-      const r = new Reading(name, noun, given);
+      const r = new Reading(`ads.${name}`, noun, given);
       const record = values.requireRecord(r, given);
       const content = read(r, record, slice);
-      const mapped = parts(r, record, String(content.id));
+      const more = parts?.(r, record, String(content.id));
       // Last: everything before it may keep something.
-      const row = { ...content, _extra: r.extra() };
-      const notes = r.notes();
-      return { row, ...mapped, ...(notes.length > 0 && { notes }) };
+      return mapped(r, { ...content, _extra: r.extra() }, more);
     },
   };
 };

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, own, put } from '../../core/record-object.ts
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
-import { fitting, fromUnits } from './amounts.ts';
+import { fromUnits } from './amounts.ts';
 import { keepNews } from './fields.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';
 
@@ -126,7 +126,7 @@ export class Numbers {
       const { text, rounded } = fromUnits(number);
       if (rounded)
         this.#note(name, number, 'finer than a millionth; rounded in its column, exact in extra_metrics');
-      return fitting(text);
+      return text;
     } catch (error) {
       throw this.#r.because(error, name);
     }

@@ -2,7 +2,7 @@
 
 import type { LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import { adAccounts, businesses } from './accounts.ts';
-import { adSetDrafts, adSets } from './ad-sets.ts';
+
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
 import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './after-load.ts';
 import { csvRows } from './csv-rows.ts';
@@ -72,7 +72,7 @@ export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
     ...{ key: 'ads', sort, loads: keep(entities.ads) },
     about: 'Ads, archived ones included.',
   }),
-  { ...readAdSets(ads), ...keep(adSets) },
+  { ...readAdSets(ads), ...keep(entities.adSets) },
   list(ads, 'assets', {
     ...{ key: 'assets', sort, loads: keep(entities.assets) },
     about: 'Images, sounds and videos, archived ones included.',
@@ -89,7 +89,7 @@ export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
   }),
   // The vendor cannot order these two.
   list(ads, 'ad_set_drafts', {
-    ...{ path: '/drafts/ad_sets', key: 'ad_set_drafts', loads: remove(adSetDrafts) },
+    ...{ path: '/drafts/ad_sets', key: 'ad_set_drafts', loads: remove(entities.adSetDrafts) },
     about: 'Drafts of ad sets.',
   }),
   list(ads, 'ad_drafts', {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/ad-sets.ts';
 import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/spotify-ads/after-load.ts';
 import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
+import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/entities.ts';
 import * as adsFacts from '../../../src/connectors/spotify-ads/facts.ts';
 import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
 import { parseJson } from '../../../src/core/json.ts';

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { adSets } from '../../../src/connectors/spotify-ads/ad-sets.ts';
+
 import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
-import { campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
+import { adSets, campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
 import { daily, hourly, insights, lifetime } from '../../../src/connectors/spotify-ads/facts.ts';
 import { fieldsOf, metricsOf } from '../../../src/connectors/spotify-ads/metrics.ts';
 import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
-import { type DeclaredTable, nameOf, type Table } from '../../../src/core/table.ts';
+import { type Child, type DeclaredTable, nameOf, type Table } from '../../../src/core/table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Column, columnsOfSchema, commentOn, declaredColumns, primaryKey } from './shape.ts';
 
@@ -216,7 +216,7 @@ describe('metrics', () => {
 });
 
 describe('children', () => {
-  it.each(Object.entries({ ...adSets.children, ...changeHistory.children, ...insights.children }))(
+  it.each(Object.entries<Child>({ ...adSets.children, ...changeHistory.children, ...insights.children }))(
     '%s hang on columns that their table has',
     (_, child) => {
       for (const column of child.parent) expect(Object.keys(child.table.columns)).toContain(column);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { adSetDrafts, adSets } from '../../../../../src/connectors/spotify-ads/ad-sets.ts';
+
 import * as entities from '../../../../../src/connectors/spotify-ads/entities.ts';
 import type { Entity } from '../../../../../src/connectors/spotify-ads/fields.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
@@ -45,7 +45,7 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
   ['a campaign', entities.campaigns, campaign],
   [
     'an ad set',
-    adSets,
+    entities.adSets,
     {
       ...adSet,
       ...texts('delivery pause_reason reject_reason'),
@@ -98,7 +98,7 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
   ],
   [
     'a draft ad set',
-    adSetDrafts,
+    entities.adSetDrafts,
     { ...adSet, ...texts('reservation_id ias_campaign_id success_metric'), draft_hierarchy_version: 1 },
   ],
   [
@@ -185,7 +185,7 @@ describe('values of the source', () => {
 
   it('times become instants; what is no time rejects its record', () => {
     expect(entities.campaigns.transform({ id: 'c', ...times }, slice).row).toMatchObject(instants);
-    for (const { transform } of [adSets, adSetDrafts])
+    for (const { transform } of [entities.adSets, entities.adSetDrafts])
       expect(() => transform({ id: 's', start_time: 'soon' }, slice)).toThrow(
         /ad set s has a bad start_time/,
       );
@@ -224,14 +224,17 @@ describe('values of the source', () => {
   });
 
   it('an unknown member of an object is noted by its path', () => {
-    const { row, notes } = adSets.transform({ id: 's', budget: { micro_amount: 1, cap: true } }, slice);
+    const { row, notes } = entities.adSets.transform(
+      { id: 's', budget: { micro_amount: 1, cap: true } },
+      slice,
+    );
     expect(row._extra).toBe('{"budget.cap":true}');
     expect(notes).toEqual(['budget.cap: a field that is not known']);
   });
 
   it('an unknown member of list elements is kept by its place and noted once', () => {
     const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
-    const capped = adSets.transform(
+    const capped = entities.adSets.transform(
       { id: 's', frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] },
       slice,
     );
@@ -290,7 +293,7 @@ describe('values of the source', () => {
 
 describe('targeting', () => {
   const rows = (targets: unknown) =>
-    (adSets.transform({ id: 's', targets }, slice).children.targets ?? []).map(
+    (entities.adSets.transform({ id: 's', targets }, slice).children.targets ?? []).map(
       ({ dimension, value }) => `${dimension}: ${value}`,
     );
 
@@ -334,7 +337,7 @@ describe('targeting', () => {
   });
 
   it('stays whole beside, also a value that is too long for a row of its own', () => {
-    const { row, children, notes } = adSets.transform(
+    const { row, children, notes } = entities.adSets.transform(
       { id: 's', targets: { artist_ids: ['x'.repeat(3000)] } },
       slice,
     );
@@ -344,7 +347,7 @@ describe('targeting', () => {
   });
 
   it('caps and placements become rows; a cap that says too little is kept with a note', () => {
-    const { row, children, notes } = adSets.transform(
+    const { row, children, notes } = entities.adSets.transform(
       {
         id: 's',
         targets: { placements: ['MUSIC', 'PODCAST', 'MUSIC'] },
@@ -365,7 +368,7 @@ describe('targeting', () => {
   });
 
   it('that is absent is empty: rows that an ad set no longer has are deleted', () => {
-    expect(adSets.transform({ id: 's' }, slice).children).toEqual({
+    expect(entities.adSets.transform({ id: 's' }, slice).children).toEqual({
       targets: [],
       frequency_caps: [],
       placements: [],

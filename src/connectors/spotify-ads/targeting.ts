@@ -1,0 +1,167 @@
+/** The parts of an ad set that become rows of their own: targeting, frequency caps and placements. */
+
+import { decimalText } from '../../core/decimal.ts';
+import { ExactNumber } from '../../core/json.ts';
+import { isObject, type JsonObject, own } from '../../core/record-object.ts';
+import type { Reading } from '../../core/record-reader.ts';
+import { int4, keyText, list, object, text as textIn } from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
+import type { Mapped } from '../../core/stream.ts';
+import { type Child, int, type Row, table, text } from '../../core/table.ts';
+import { keepNews, textsIn } from './fields.ts';
+
+const adSetId = text('The ad set, see ads.ad_sets.id.').key();
+
+const targets = table(
+  'ads.ad_set_targets',
+  'Targeting of ad sets, exploded; one row per ad set, dimension and value.',
+  {
+    ad_set_id: adSetId,
+    dimension: text(
+      'What is targeted: the name in targets, nested ones with a dot, e.g. genders, geo_targets.country_code, audience_ids_exclusions.',
+    ).key(),
+    value: text(
+      'One value as text: 18-24 for age_ranges, MONDAY 9-17 for user_day_parts (hours inclusive), topic=filter for sensitive topics.',
+    ).key(),
+  },
+  { relation: true, indexes: ['(source_id, dimension, value)'] },
+);
+
+const frequencyCaps = table(
+  'ads.ad_set_frequency_caps',
+  'How often one person may hear an ad set; one row per ad set and cap.',
+  {
+    ad_set_id: adSetId,
+    unit: text('DAY, WEEK or MONTH.').key(),
+    period: int('How many of these units.').key(),
+    max_impressions: int('At most so many impressions a person in that time.').key(),
+  },
+  { relation: true },
+);
+
+const placements = table(
+  'ads.ad_set_placements',
+  'Where ad sets are placed; one row per ad set and placement.',
+  { ad_set_id: adSetId, placement: text('MUSIC or PODCAST, or what the source names.').key() },
+  { relation: true },
+);
+
+const ofAdSet = { parent: ['ad_set_id'], absent: 'deleted' } as const;
+export const targetingTables: Readonly<Record<string, Child>> = {
+  targets: { table: targets, ...ofAdSet },
+  frequency_caps: { table: frequencyCaps, ...ofAdSet },
+  placements: { table: placements, ...ofAdSet },
+};
+
+/** An index entry holds about 2,600 bytes: id, dimension and value together. */
+const longestTargetBytes = 2000;
+
+/** A scalar as text; undefined for null, lists and objects. */
+const scalar = (value: Json): string | undefined => {
+  if (typeof value === 'number' || value instanceof ExactNumber) return decimalText(value);
+  return typeof value === 'string' || typeof value === 'boolean' ? String(value) : undefined;
+};
+
+/** A member as text; '' where it is no scalar. */
+const part = (value: JsonObject, name: string): string => scalar(own(value, name)) ?? '';
+
+/** `{min: 18, max: 24}` → `18-24`; an open side is empty. */
+const range = (value: Json): string | undefined => {
+  const text = isObject(value) ? `${part(value, 'min')}-${part(value, 'max')}` : '-';
+  return text === '-' ? undefined : text;
+};
+
+/** `{day_of_week: [MONDAY], hour_of_day: [{min: 9, max: 17}]}` → `MONDAY 9-17`; without hours the whole day, without days every day. */
+const dayParts = (value: JsonObject): readonly string[] | undefined => {
+  const elements = (name: string): readonly Json[] => [own(value, name) ?? []].flat();
+  const days = elements('day_of_week').map(scalar);
+  const hours = elements('hour_of_day').map(range);
+  if ([...days, ...hours].includes(undefined) || days.length + hours.length === 0) return undefined;
+  const daysOrAll = days.length === 0 ? [''] : days;
+  return daysOrAll.flatMap((day) =>
+    (hours.length === 0 ? [''] : hours).map((hour) => `${day} ${hour}`.trim()),
+  );
+};
+
+/** Dimensions whose elements are objects that read as one value each (vendor's OpenAPI, `Targets`). */
+const readers: Readonly<Record<string, (value: JsonObject) => string | readonly string[] | undefined>> = {
+  age_ranges: range,
+  user_day_parts: dayParts,
+  // `{id: 'war', filter_option: 'LIMITED'}` → `war=LIMITED`.
+  'sensitive_topic_exclusions.topics': (value) =>
+    part(value, 'id') === '' ? undefined : `${part(value, 'id')}=${part(value, 'filter_option')}`,
+};
+
+/** Every [dimension, value]: scalars as text, members of objects with a dot, unknown objects in lists as JSON. */
+function* valuesOf(
+  r: Reading,
+  dimension: string,
+  value: Json,
+  inList = false,
+): Generator<readonly [dimension: string, value: string]> {
+  if (value === null || value === undefined) return;
+  const read = isObject(value) ? readers[dimension]?.(value) : scalar(value);
+  if (Array.isArray(value)) for (const each of value) yield* valuesOf(r, dimension, each, true);
+  else if (read !== undefined) for (const each of [read].flat()) yield [dimension, each];
+  else if (inList) yield [dimension, r.json(`targets.${dimension}`, value)];
+  else if (isObject(value))
+    for (const [name, inner] of Object.entries(value)) yield* valuesOf(r, `${dimension}.${name}`, inner);
+}
+
+const targetRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
+  const rows = new Map<string, Row>();
+  for (const [name, target] of Object.entries(object(r, adSet, 'targets') ?? {}))
+    for (const [dimension, value] of valuesOf(r, name, target))
+      if (Buffer.byteLength(dimension + value) > longestTargetBytes)
+        r.note('targets: a value too long for a row of its own; it is in ad_sets.targets only');
+      else
+        rows.set(`${dimension}\n${value}`, {
+          ad_set_id,
+          dimension: keyText(r, 'targets', dimension),
+          value: keyText(r, `targets.${dimension}`, value),
+        });
+  return [...rows.values()];
+};
+
+const capMembers = new Set(['frequency_unit', 'frequency_period', 'max_impressions']);
+
+/** A cap that does not say unit, period and number is kept in `_extra` with a note. */
+const capRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] =>
+  list(r, adSet, 'frequency_caps').flatMap((cap, index) => {
+    const at = r.element('frequency_caps', index);
+    const given = isObject(cap) ? cap : {};
+    const unit = textIn(at, given, 'frequency_unit');
+    const period = int4(at, given, 'frequency_period');
+    const max_impressions = int4(at, given, 'max_impressions');
+    if (unit === null || period === null || max_impressions === null) {
+      at.flip('cap', cap, 'unit, period and number of impressions');
+      return [];
+    }
+    keepNews(at, given, capMembers, '', 'frequency_caps[].');
+    return [{ ad_set_id, unit: keyText(at, 'frequency_unit', unit), period, max_impressions }];
+  });
+
+const placementRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
+  const path = 'targets.placements';
+  const found = textsIn(r, object(r, adSet, 'targets') ?? {}, 'placements', path);
+  return [...new Set(found)].map((placement) => ({ ad_set_id, placement: keyText(r, path, placement) }));
+};
+
+/** A member that is absent is empty. A list that cannot be read to its end is partial: no row of it is deleted. */
+export const targetingOf = (r: Reading, adSet: JsonObject, id: string): Omit<Mapped, 'row'> => {
+  const caps = capRows(r, id, adSet);
+  const targeting = own(adSet, 'targets') ?? {};
+  const placed = isObject(targeting) ? (own(targeting, 'placements') ?? []) : undefined;
+  const capped = own(adSet, 'frequency_caps') ?? [];
+  const partial = [
+    ...(isObject(targeting) ? [] : ['targets']),
+    ...(Array.isArray(capped) && capped.length === caps.length ? [] : ['frequency_caps']),
+    ...(Array.isArray(placed) && placed.every((each) => typeof each === 'string') ? [] : ['placements']),
+  ];
+  const children = {
+    targets: targetRows(r, id, adSet),
+    frequency_caps: caps,
+    placements: placementRows(r, id, adSet),
+  };
+  return { children, ...(partial.length > 0 && { partial }) };
+};
