@@ -1,142 +1,160 @@
-/** Requests for one entity each: those that fail do not keep the others from being read. */
+/** Entities that are requested by their id: ad accounts, and ad sets where the server has no list of them. */
 
-import {
-  Forbidden,
-  Missing,
-  passesAfter,
-  RateLimited,
-  Refused,
-  TooLarge,
-  Transient,
-  UnexpectedContent,
-} from '../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
-import { mapConcurrent } from '../../reading/map-concurrent.ts';
-import { idBy } from '../../reading/offset-list.ts';
-import type { Ads } from './ads.ts';
-import { entityOf } from './lists.ts';
+import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
+import type { Reading } from '../../core/paging.ts';
+import type { ReadSide, Slice, SliceContext } from '../../core/stream.ts';
+import { idBy, textAt } from '../../reading/offset-list.ts';
+import { readingOf } from '../../reading/open-reading.ts';
+import { pages } from '../../reading/pages.ts';
+import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
+import { listing, wholeOrPaged } from './lists.ts';
+import { oneByOne } from './one-by-one.ts';
 
-/** What a request for one entity may fail by while others are answered. */
-export type Failure = Forbidden | Refused | TooLarge | Transient | UnexpectedContent;
-
-/** Other errors concern the source, the credentials or the run: the next request would fail as well. */
-export const isOfOne = (cause: unknown): cause is Failure =>
-  [Forbidden, Refused, TooLarge, Transient, UnexpectedContent].some((one) => cause instanceof one) &&
-  !(cause instanceof RateLimited);
-
-/** After this many failures in a row the fault is not with single entities. */
-const mostInARow = 10;
-
-interface Failures {
-  readonly answered: () => void;
-  /** Keeps a failure for the end. Throws all of them after `mostInARow`, which bounds what a broken source costs. */
-  readonly keep: (what: string, failure: Failure) => void;
-  /** All of them as one error that names them; undefined where nothing failed. */
-  readonly asOne: () => Failure | undefined;
-}
-
-/** `where`: the endpoint; `asked`: how many requests there are. */
-export const failures = (where: string, asked: number): Failures => {
-  const all = new Map<string, Failure>();
-  let inARow = 0;
-  const asOne = (): Failure | undefined => {
-    const each = [...all.values()];
-    // One that may pass by itself is worth another try, whatever the others call for.
-    const first = each.find((one) => passesAfter(one) !== undefined) ?? each[0];
-    return first && withMessage(first, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
-  };
-  return {
-    answered: () => {
-      inARow = 0;
-    },
-    keep: (what, failure) => {
-      all.set(what, failure);
-      inARow += 1;
-      if (inARow === mostInARow) throw asOne();
-    },
-    asOne,
-  };
-};
-
-const withMessage = (cause: Failure, message: string): Failure => {
-  if (cause instanceof Refused) return new Refused(message, cause.status, cause.messages, { cause });
-  if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
-  if (cause instanceof Forbidden) return new Forbidden(message, { cause });
-  return cause instanceof TooLarge
-    ? new TooLarge(message, { cause })
-    : new UnexpectedContent(message, { cause });
-};
-
-/** Which ones, for people: five of them, and the first reason. */
-export const named = (errors: ReadonlyMap<string, Error>): string => {
-  const [first] = errors.values();
-  const more = errors.size > 5 ? ` and ${errors.size - 5} more` : '';
-  return `${[...errors.keys()].sort().slice(0, 5).join(', ')}${more} (${first?.message ?? ''})`;
-};
-
-export interface Wanted {
+interface Wanted {
   /** Each once. */
   readonly ids: readonly string[];
   /** The route as the contract writes it. */
   readonly endpoint: string;
   readonly path: (id: string) => string;
-  /** Whether an entity that is not there (404, 410) was there before. Absent: each was. */
+  /** Whether an entity that is not there was there before. Absent: each was. */
   readonly wasThere?: (id: string) => boolean;
 }
 
+/** One page an entity. One that never was there fails. */
+const byId = (ads: Ads, { ids, endpoint, path, wasThere }: Wanted, signal: AbortSignal): Reading => {
+  const page = async (id: string, until: AbortSignal) => {
+    const sent = ads.http.send({ method: 'GET', path: path(id), endpoint }, until);
+    const { raw, date, receivedAt, body } = await sent.catch((cause: unknown) => {
+      if (!(cause instanceof Missing) || wasThere?.(id) !== false) throw cause;
+      const message = `${cause.message}; it was never there: is its id right?`;
+      throw new Refused(message, cause.status, [], { cause });
+    });
+    const given = textAt(body, 'id');
+    if (given?.toLowerCase() !== id.toLowerCase())
+      throw new UnexpectedContent(
+        `${endpoint}: asked for ${id}, the answer is ${given ?? 'no entity with an id'}`,
+      );
+    return { records: [body], raw, date, receivedAt };
+  };
+  const requests = { endpoint, items: ids, nameOf: (id: string) => id, page };
+  return { pages: oneByOne(ads, requests, signal), id: idBy('id'), bytes: (_, { raw }) => raw };
+};
+
+const accountEndpoint = '/ad_accounts/{id}';
+
 /**
- * One page an entity. One that is not there (404, 410) keeps its row, with a note; one that never was there fails. What can be
- * read is read before a failure is thrown. Where nothing can be read, the first 404 is thrown: it may be the endpoint. The
- * receipt expects as many records as there are ids, less those that the source says it does not have (guarantee G13).
+ * Each account is read by its id: those of ADS_ACCOUNT_IDS, else those of the businesses. One that is closed (403) keeps its
+ * row and fails the stream, which names it. One of ADS_ACCOUNT_IDS that is not there and never was is a failure: nothing else
+ * would say that all of it is missing.
  */
-export const byId = (ads: Ads, wanted: Wanted, signal: AbortSignal): Reading => ({
-  pages: pagesOf(ads, wanted, signal),
-  id: idBy('id'),
-  bytes: (_, { raw }) => raw,
+export const adAccounts = (ads: Ads): ReadSide => ({
+  by: 'list',
+  name: 'ad_accounts',
+  about: 'Ad accounts: those of ADS_ACCOUNT_IDS, else those of the businesses.',
+  endpoint: `GET ${accountEndpoint}`,
+  after: ['businesses'],
+  async read(_, context, signal) {
+    const wanted = { endpoint: accountEndpoint, path: (id: string) => ofAccount(id) };
+    if (ads.accountIds.length === 0)
+      return byId(ads, { ...wanted, ids: await discovered(ads, context, signal) }, signal);
+    const stored = await context.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } });
+    const seen = new Set(stored.map(({ id }) => id?.toLowerCase()));
+    return byId(
+      ads,
+      { ...wanted, ids: ads.accountIds, wasThere: (id) => seen.has(id.toLowerCase()) },
+      signal,
+    );
+  },
 });
 
-async function* pagesOf(
-  { http, concurrency, note }: Ads,
-  { ids, endpoint, path, wasThere = () => true }: Wanted,
-  signal: AbortSignal,
-): AsyncGenerator<Page, WalkEnd, void> {
-  const absent = new Map<string, Missing>();
-  const failed = failures(endpoint, ids.length);
-  const pageOf = async (id: string, until: AbortSignal): Promise<Page | undefined> => {
+/** The ids of the accounts of all businesses. Throws `Misconfigured` where there is no way to find any. */
+const discovered = async (ads: Ads, context: SliceContext, signal: AbortSignal): Promise<string[]> => {
+  const where = '_deleted_at is null';
+  const owners = await context.keys({ table: 'ads.businesses', columns: { id: 'id' }, where });
+  if (owners.length === 0)
+    throw new Misconfigured('the token sees no business: name the ad accounts to read in ADS_ACCOUNT_IDS');
+  const ids = new Set<string>();
+  const refused: Error[] = [];
+  for (const { id = '' } of owners)
     try {
-      const { raw, date, receivedAt, body } = await http.send(
-        { method: 'GET', path: path(id), endpoint },
-        until,
-      );
-      const records = [entityOf(endpoint, id, body)];
-      failed.answered();
-      return { records, raw, date, receivedAt, total: ids.length, offset: undefined };
+      for (const account of await accountsOf(ads, id, signal)) ids.add(account);
     } catch (cause) {
-      const isAbsent = cause instanceof Missing && (cause.status === 404 || cause.status === 410);
-      if (isAbsent && wasThere(id)) {
-        absent.set(id, cause);
-        failed.answered();
-      } else if (isAbsent) {
-        const message = `${cause.message}; it was never there: is its id right?`;
-        failed.keep(id, new Refused(message, cause.status, [], { cause }));
-      } else if (isOfOne(cause)) failed.keep(id, cause);
-      else throw cause;
-      return undefined;
+      if (!(cause instanceof Forbidden || cause instanceof Missing)) throw cause;
+      refused.push(cause);
     }
+  const [cause] = refused;
+  if (refused.length === owners.length)
+    throw new Misconfigured(
+      `the server does not list the ad accounts of a business (${cause?.message}): name them in ADS_ACCOUNT_IDS`,
+      { cause },
+    );
+  for (const { message } of refused) ads.note(`ad accounts of a business cannot be found: ${message}`);
+  return [...ids].filter((id) => id !== '');
+};
+
+/** The vendor has this list and the contract does not. */
+const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSignal): Promise<string[]> => {
+  const endpoint = '/businesses/{id}/ad_accounts';
+  const path = `/businesses/${encodeURIComponent(business)}/ad_accounts`;
+  const walk = await wholeOrPaged(http, { endpoint, path, key: 'ad_accounts' }, signal);
+  const reading = pages(http, walk, signal);
+  const ids: string[] = [];
+  let step = await reading.next();
+  for (; step.done !== true; step = await reading.next()) ids.push(...step.value.records.map(walk.id));
+  const { matched, expected, fetched } = step.value;
+  if (!matched) note(`${endpoint} (${business}): ${fetched} of ${expected} ad accounts could be read`);
+  return ids;
+};
+
+const adSetList = (account: string) =>
+  listing({
+    endpoint: '/ad_accounts/{id}/ad_sets',
+    path: ofAccount(account, '/ad_sets'),
+    key: 'ad_sets',
+    sort: 'CREATED_AT',
+  });
+
+/**
+ * From the list, which the vendor has and the contract does not. Else one by one, with the ids that the account's ads name and those that the
+ * warehouse has: an ad set stays when its last ad is gone.
+ */
+export const adSets = (ads: Ads): ReadSide => {
+  const endpoint = '/ad_accounts/{id}/ad_sets/{ad_set_id}';
+  let isListed: boolean | undefined;
+  return {
+    by: 'list',
+    name: 'ad_sets',
+    about: 'Ad sets: from their list where the server has one, else one by one, as the ads name them.',
+    endpoint: `GET ${endpoint}`,
+    after: ['ad_accounts', 'ads'],
+    partitions: accounts(ads),
+    async read(slice, context, signal) {
+      const account = accountOf(slice);
+      isListed ??= await listsAdSets(ads, account, signal);
+      if (isListed) return readingOf(ads.http, adSetList(account), signal);
+      const path = (id: string): string => ofAccount(account, `/ad_sets/${encodeURIComponent(id)}`);
+      return byId(ads, { ids: await adSetIds(slice, context), endpoint, path }, signal);
+    },
   };
-  let fetched = 0;
-  for await (const page of mapConcurrent(ids, concurrency, pageOf, signal))
-    if (page !== undefined) {
-      fetched++;
-      yield page;
-    }
-  const failure = failed.asOne();
-  const [first] = absent.values();
-  if (failure === undefined && first !== undefined && fetched === 0) throw first;
-  if (first !== undefined)
-    note(`${endpoint}: ${absent.size} of ${ids.length} are not there and keep their rows: ${named(absent)}`);
-  if (failure !== undefined) throw failure;
-  const expected = ids.length - absent.size;
-  const passes = ids.length === 0 ? 0 : 1;
-  return { expected, fetched, passes, matched: true, ...(absent.size > 0 && { lacks: true }) };
-}
+};
+
+const adSetIds = async ({ partition = {} }: Slice, { keys }: SliceContext): Promise<readonly string[]> => {
+  const named = await keys({ table: 'ads.ads', columns: { id: 'ad_set_id' }, of: partition });
+  const stored = await keys({ table: 'ads.ad_sets', columns: { id: 'id' }, of: partition });
+  return [...new Set([...named, ...stored].flatMap(({ id }) => id ?? []))].sort();
+};
+
+/** Whether the server has the list. Throws what the account itself is refused with. */
+const listsAdSets = async ({ http }: Ads, account: string, signal: AbortSignal): Promise<boolean> => {
+  const { first } = adSetList(account);
+  try {
+    await http.send({ ...first, query: { ...first.query, limit: 1 } }, signal);
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof Missing)) throw cause;
+    // 404 is also the answer for an account that is not there: then this throws.
+    if (cause.status === 404)
+      await http.send({ method: 'GET', path: ofAccount(account), endpoint: accountEndpoint }, signal);
+    return false;
+  }
+};

@@ -1,9 +1,9 @@
 /** The platform's lists: their envelope, their order, and whether they are cut into pages. */
 
-import { Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Http, Json } from '../../core/request.ts';
-import { at, idBy, listNamed, textAt } from '../../reading/offset-list.ts';
+import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset, type Scheme, single } from '../../reading/paginators.ts';
 
 /** Where a list is and what it is called. */
@@ -19,6 +19,8 @@ export interface ListSpec {
   /** Property that holds a record's identity. Default `id`. */
   readonly id?: string;
 }
+
+export const businessList: ListSpec = { endpoint: '/businesses', key: 'businesses' };
 
 /** The largest page: the contract allows 1 to 50. */
 export const pageSize = 50;
@@ -91,13 +93,4 @@ export const wholeOrPaged = async (http: Http, place: ListSpec, signal: AbortSig
     if ((cause instanceof Refused || cause instanceof Missing) && ids.size < pageSize) return whole;
     throw cause;
   }
-};
-
-/** The entity of an answer. Throws `UnexpectedContent` for another one than requested. */
-export const entityOf = (endpoint: string, id: string, body: Json): Json => {
-  const given = textAt(body, 'id');
-  if (given?.toLowerCase() === id.toLowerCase()) return body;
-  throw new UnexpectedContent(
-    `${endpoint}: asked for ${id}, the answer is ${given ?? 'no entity with an id'}`,
-  );
 };

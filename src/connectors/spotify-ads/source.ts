@@ -4,11 +4,10 @@ import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/e
 import type { Observe } from '../../core/run.ts';
 import type { Preflight, Source } from '../../core/stream.ts';
 import { textAt } from '../../reading/offset-list.ts';
-import { businessList } from './accounts.ts';
 import { type Ads, ofAccount } from './ads.ts';
-import { isOfOne } from './by-id.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
-import { listing } from './lists.ts';
+import { businessList, listing } from './lists.ts';
+import { isOfOne } from './one-by-one.ts';
 import { type ReportSettings, reportsOf } from './reports/request.ts';
 import { adsStreams } from './streams.ts';
 

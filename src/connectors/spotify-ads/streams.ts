@@ -1,107 +1,86 @@
 /** All streams of the ads platform, in the order in which they are read. */
 
 import type { LoadSide, ReadSide, Stream } from '../../core/stream.ts';
-import { adAccounts, businesses } from './accounts.ts';
-
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
 import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './after-load.ts';
+import { adAccounts, adSets } from './by-id.ts';
 import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
 import { daily, hourly, insights, lifetime } from './facts.ts';
-import type { Entity } from './fields.ts';
-import { type ListSpec, listing, wholeOrPaged } from './lists.ts';
-import { readAdSets } from './read-ad-sets.ts';
+import { businessList, type ListSpec, listing, wholeOrPaged } from './lists.ts';
 import { hourlyReread, reportDaily, reportHourly, reportLifetime } from './reports/aggregate.ts';
 import { asyncReports } from './reports/csv.ts';
 import { insightReports } from './reports/insight.ts';
 import type { Reports } from './reports/request.ts';
 
-/** The platform archives these and never deletes them. */
-const keep = (entity: Entity): LoadSide => ({ ...entity, absent: 'keep' });
+type Loads = Omit<LoadSide, 'absent'>;
+/** The platform archives some entities and never deletes them; others are deleted where their list no longer shows them. */
+type Absent = LoadSide['absent'];
+type More = Pick<ReadSide, 'optional' | 'recentOnly'> & Partial<Omit<ListSpec, 'path'>>;
 
-/** Deleted when the list no longer shows it. */
-const remove = (entity: Entity): LoadSide => ({ ...entity, absent: 'delete' });
-
-interface List extends Omit<ListSpec, 'endpoint'>, Pick<ReadSide, 'about' | 'optional' | 'recentOnly'> {
-  readonly loads: LoadSide;
-}
-
-/** A list of each ad account. `path` is below `/ad_accounts/{id}`; default: the key. */
-const list = (
-  ads: Ads,
-  name: string,
-  { key, path = `/${key}`, sort, id = 'id', loads, ...more }: List,
-): Stream => {
-  const endpoint = `/ad_accounts/{id}${path}`;
-  const place = { endpoint, key, id, ...(sort !== undefined && { sort }) };
-  return {
-    by: 'list',
-    name,
-    ...more,
-    endpoint: `GET ${endpoint}`,
-    after: ['ad_accounts'],
-    partitions: accounts(ads),
-    pages: (slice) => listing({ ...place, path: ofAccount(accountOf(slice), path) }),
-    ...loads,
+const entityStreams = (ads: Ads): readonly Stream[] => {
+  /** A list of each ad account. `path` is below the account. */
+  const list = (path: string, about: string, loads: Loads, absent: Absent, more: More = {}): Stream => {
+    const endpoint = `/ad_accounts/{id}/${path}`;
+    const key = path.replace(/^drafts\/(\w+)s$/, '$1_drafts');
+    return {
+      ...{ by: 'list', name: key, about, endpoint: `GET ${endpoint}`, ...more },
+      ...{ after: ['ad_accounts'], partitions: accounts(ads), ...loads, absent },
+      pages: (slice) => listing({ endpoint, key, ...more, path: ofAccount(accountOf(slice), `/${path}`) }),
+    };
   };
+  /** A list of the platform itself. */
+  const whole = (name: string, about: string, place: ListSpec, loads: Loads, absent: Absent): Stream => ({
+    ...{ by: 'list', name, about, endpoint: `GET ${place.endpoint}`, ...loads, absent },
+    pages: (_, signal) => wholeOrPaged(ads.http, place, signal),
+  });
+  const sort = 'CREATED_AT';
+  const categories = { endpoint: '/ad_categories', key: 'categories' };
+  return [
+    {
+      ...whole('businesses', 'Businesses that the token can see.', businessList, entities.businesses, 'keep'),
+      // Required only where the accounts are found through them.
+      ...(ads.accountIds.length > 0 && { optional: true }),
+    },
+    { ...adAccounts(ads), ...entities.adAccounts, absent: 'keep' },
+    whole(
+      'ad_categories',
+      'Categories of ads, e.g. of industries.',
+      categories,
+      entities.adCategories,
+      'delete',
+    ),
+    list('campaigns', 'Campaigns, archived ones included.', entities.campaigns, 'keep', { sort }),
+    list('ads', 'Ads, archived ones included.', entities.ads, 'keep', { sort }),
+    { ...adSets(ads), ...entities.adSets, absent: 'keep' },
+    list('assets', 'Images, sounds and videos, archived ones included.', entities.assets, 'keep', { sort }),
+    list(
+      'audiences',
+      'Audiences, custom and lookalike; one that its list no longer shows was deleted.',
+      ...([entities.audiences, 'delete'] as const),
+      // The vendor orders them by NAME or UPDATED_AT: names change less often.
+      { sort: 'NAME' },
+    ),
+    list(
+      'drafts/campaigns',
+      'Drafts of campaigns, with the version of their hierarchy; published and deleted ones leave the list.',
+      ...([entities.campaignDrafts, 'delete', { sort }] as const),
+    ),
+    // The vendor cannot order these two.
+    list('drafts/ad_sets', 'Drafts of ad sets.', entities.adSetDrafts, 'delete'),
+    list('drafts/ads', 'Drafts of ads.', entities.adDrafts, 'delete'),
+    list(
+      'change_history',
+      'Who changed what, of the last 180 days; kept here for ever.',
+      ...([entities.changeHistory, 'keep'] as const),
+      // A change is dated when it is made: new ones come at the end. The vendor keeps 180 days.
+      { sort: 'TIMESTAMP', id: 'change_id', optional: true, recentOnly: true },
+    ),
+  ];
 };
-
-const adCategories = ({ http }: Ads): Stream => {
-  const place: ListSpec = { endpoint: '/ad_categories', key: 'categories' };
-  return {
-    by: 'list',
-    name: 'ad_categories',
-    about: 'Categories of ads, e.g. of industries.',
-    endpoint: `GET ${place.endpoint}`,
-    pages: (_, signal) => wholeOrPaged(http, place, signal),
-    ...remove(entities.adCategories),
-  };
-};
-
-const sort = 'CREATED_AT';
 
 export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
-  { ...businesses(ads), ...keep(entities.businesses) },
-  { ...adAccounts(ads), ...keep(entities.adAccounts) },
-  adCategories(ads),
-  list(ads, 'campaigns', {
-    ...{ key: 'campaigns', sort, loads: keep(entities.campaigns) },
-    about: 'Campaigns, archived ones included.',
-  }),
-  list(ads, 'ads', {
-    ...{ key: 'ads', sort, loads: keep(entities.ads) },
-    about: 'Ads, archived ones included.',
-  }),
-  { ...readAdSets(ads), ...keep(entities.adSets) },
-  list(ads, 'assets', {
-    ...{ key: 'assets', sort, loads: keep(entities.assets) },
-    about: 'Images, sounds and videos, archived ones included.',
-  }),
-  list(ads, 'audiences', {
-    // The vendor orders them by NAME or UPDATED_AT: names change less often.
-    ...{ key: 'audiences', sort: 'NAME', loads: remove(entities.audiences) },
-    about: 'Audiences, custom and lookalike; one that its list no longer shows was deleted.',
-  }),
-  list(ads, 'campaign_drafts', {
-    ...{ path: '/drafts/campaigns', key: 'campaign_drafts', sort, loads: remove(entities.campaignDrafts) },
-    about:
-      'Drafts of campaigns, with the version of their hierarchy; published and deleted ones leave the list.',
-  }),
-  // The vendor cannot order these two.
-  list(ads, 'ad_set_drafts', {
-    ...{ path: '/drafts/ad_sets', key: 'ad_set_drafts', loads: remove(entities.adSetDrafts) },
-    about: 'Drafts of ad sets.',
-  }),
-  list(ads, 'ad_drafts', {
-    ...{ path: '/drafts/ads', key: 'ad_drafts', loads: remove(entities.adDrafts) },
-    about: 'Drafts of ads.',
-  }),
-  list(ads, 'change_history', {
-    // A change is dated when it is made: new ones come at the end. The vendor keeps 180 days.
-    ...{ key: 'change_history', sort: 'TIMESTAMP', id: 'change_id', loads: keep(entities.changeHistory) },
-    ...{ optional: true, recentOnly: true },
-    about: 'Who changed what, of the last 180 days; kept here for ever.',
-  }),
+  ...entityStreams(ads),
   ...reportStreams(reports),
 ];
 

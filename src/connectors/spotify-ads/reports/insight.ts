@@ -1,14 +1,13 @@
 /** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
-import { Missing, Refused } from '../../../core/errors.ts';
+import { Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Http, Json, Request } from '../../../core/request.ts';
+import type { Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
-import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, canonicalId, ofAccount } from '../ads.ts';
-import { type Failure, failures, isOfOne } from '../by-id.ts';
 import { fieldsOf } from '../metrics.ts';
+import { oneByOne } from '../one-by-one.ts';
 import { dayText, type Reports } from './request.ts';
 import { namesIn } from './unsupported.ts';
 
@@ -87,82 +86,64 @@ const isAnsweredToday = async (slice: Slice, context: SliceContext): Promise<boo
   return answers.length > 0;
 };
 
-/** What became of a request: an answer with its rows, a code for too little data, or an error. */
-type Outcome = { readonly question: Question } & (
-  | { readonly answer: Answer; readonly rows: readonly Json[] }
-  | { readonly code: string }
-  | { readonly failure: Failure | Missing }
-);
-
 const rowsOf = listNamed(endpoint, 'rows');
 
-const ask = async (http: Http, slice: Slice, question: Question, signal: AbortSignal): Promise<Outcome> => {
-  try {
-    const answer = await http.send(requestOf(slice, question), signal);
-    return { question, answer, rows: rowsOf(answer.body) };
-  } catch (cause) {
-    if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
-    const code = codeOf(cause);
-    return code === undefined ? { question, failure: cause } : { question, code };
-  }
-};
-
 const reading = (
-  { http, concurrency, note }: Reports,
+  reports: Reports,
   slice: Slice,
   today: string,
-  due: readonly Question[],
+  items: readonly Question[],
   passes: number,
   signal: AbortSignal,
 ): Reading => {
   /** Dimensions that the server refuses by name, with their level: what is refused of campaigns may exist for ad sets. */
   const unsupported = new Set<string>();
-  const request = async (question: Question, until: AbortSignal): Promise<Outcome | undefined> =>
-    unsupported.has(kindOf(question)) ? undefined : ask(http, slice, question, until);
-  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
-    let fetched = 0;
-    let strange = 0;
-    const missing: Missing[] = [];
-    const failed = failures(endpoint, due.length);
-    for await (const outcome of mapConcurrent(due, concurrency, request, signal)) {
-      if (outcome === undefined) continue;
-      const { question } = outcome;
-      if (!('failure' in outcome)) {
-        const all = 'rows' in outcome ? outcome.rows : [];
-        const rows = all.filter(isOf(question, all));
-        strange += all.length - rows.length;
-        failed.answered();
-        fetched += 1;
-        yield pageOf('rows' in outcome ? { ...outcome, rows } : outcome, today, due.length);
-      } else if (outcome.failure instanceof Missing) missing.push(outcome.failure);
-      else if (namesDimension(outcome.failure, question)) unsupported.add(kindOf(question));
-      else failed.keep(Object.values(question).join('/'), outcome.failure);
+  let strange = 0;
+  const page = async (question: Question, until: AbortSignal) => {
+    const { type, id, dimension } = question;
+    const kind = `${dimension} (${type})`;
+    if (unsupported.has(kind)) return undefined;
+    const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
+    try {
+      const { body, raw, date, receivedAt } = await reports.http.send(requestOf(slice, question), until);
+      const all = rowsOf(body);
+      const rows = all.filter(isOf(question, all));
+      strange += all.length - rows.length;
+      return { records: [{ ...asked, state: 'ok', rows }], raw, date, receivedAt };
+    } catch (cause) {
+      const code = codeOf(cause);
+      if (code !== undefined) return stateOf({ ...asked, state: 'not_enough_data', code, rows: [] });
+      if (!namesDimension(cause, dimension)) throw cause;
+      unsupported.add(kind);
+      return undefined;
     }
-    const failure = failed.asOne();
-    if (failure !== undefined) throw failure;
-    const [first] = missing;
-    // Where nothing answers, the endpoint is missing and not the entities.
-    if (first !== undefined && fetched === 0) throw first;
-    const notes = [
-      missing.length > 0 &&
-        `${missing.length} of ${due.length} cannot be read and stay as they are (${first?.message})`,
-      strange > 0 && `${strange} rows were of other entities than requested; they were left out`,
-      unsupported.size > 0 && `the server does not know the dimensions ${[...unsupported].join(', ')}`,
-    ];
-    for (const one of notes) if (one !== false) note(`${endpoint}: ${one}`);
-    return { expected: null, fetched, passes, matched: true };
+  };
+  const nameOf = (question: Question): string => Object.values(question).join('/');
+  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
+    const end = yield* oneByOne(reports, { endpoint, items, nameOf, page }, signal);
+    if (strange > 0)
+      reports.note(`${endpoint}: ${strange} rows were of other entities than requested; they were left out`);
+    if (unsupported.size > 0)
+      reports.note(`${endpoint}: the server does not know the dimensions ${[...unsupported].join(', ')}`);
+    return { expected: null, fetched: end.fetched, passes, matched: true };
   }
   const id = (record: Json): string =>
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
-  return { pages: pages(), id, bytes: (_, page) => page.raw };
+  return { pages: pages(), id, bytes: (_, { raw }) => raw };
 };
 
-const kindOf = ({ type, dimension }: Question): string => `${dimension} (${type})`;
+/** A page of a record of our own. */
+const stateOf = (record: Readonly<Record<string, Json>>) => ({
+  records: [record],
+  raw: Buffer.from(JSON.stringify(record)),
+  date: undefined,
+  receivedAt: performance.now(),
+});
 
-const namesDimension = (failure: Failure, { dimension }: Question): boolean =>
-  failure instanceof Refused &&
-  failure.status === 400 &&
-  namesIn(failure.messages.join(' '), [dimension]).length > 0;
+const namesDimension = (cause: unknown, dimension: string): boolean =>
+  cause instanceof Refused &&
+  cause.status === 400 &&
+  namesIn(cause.messages.join(' '), [dimension]).length > 0;
 
 /**
  * Which rows of an answer are of the entity. By the vendor's OpenAPI a row names an ad set, also where a campaign was requested: where several
@@ -175,9 +156,9 @@ const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => bo
 };
 
 /** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet (vendor facts 2.4). */
-const codeOf = (failure: Failure | Missing): string | undefined =>
-  failure instanceof Refused && failure.status === 422
-    ? failure.messages.map((message) => /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(message)?.[0]).find(Boolean)
+const codeOf = (cause: unknown): string | undefined =>
+  cause instanceof Refused && cause.status === 422
+    ? /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(cause.messages.join(' '))?.[0]
     : undefined;
 
 const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => ({
@@ -191,17 +172,3 @@ const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => 
     entity_ids_type: type,
   },
 });
-
-/** One record: the request and its answer, see `facts.ts`. */
-const pageOf = (outcome: Exclude<Outcome, { failure: unknown }>, today: string, total: number): Page => {
-  const { type, id, dimension } = outcome.question;
-  const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
-  const at = { total, offset: undefined };
-  if ('answer' in outcome) {
-    const { raw, date, receivedAt } = outcome.answer;
-    return { records: [{ ...asked, state: 'ok', rows: outcome.rows }], raw, date, receivedAt, ...at };
-  }
-  const record = { ...asked, state: 'not_enough_data', code: outcome.code, rows: [] };
-  const raw = Buffer.from(JSON.stringify(record));
-  return { records: [record], raw, date: undefined, receivedAt: performance.now(), ...at };
-};

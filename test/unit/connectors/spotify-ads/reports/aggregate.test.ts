@@ -520,7 +520,7 @@ describe('an insight report', () => {
     const states = await statesOf(reports);
     expect(states).toHaveLength(15);
     expect(notes).toEqual([
-      expect.stringMatching(/insight_reports: 15 of 30 cannot be read and stay as they are \(.*unknown/),
+      expect.stringMatching(/insight_reports: 15 of 30 are not there and keep their rows: .*unknown/),
     ]);
   });
 
