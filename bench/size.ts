@@ -32,7 +32,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   core: 1326,
   config: 330,
   http: 911,
-  'connectors/spotify-ads': 3180,
+  'connectors/spotify-ads': 3148,
   'connectors/dagu': 1020,
   engine: 3560,
   scheduler: 1180,

@@ -3,7 +3,7 @@
 import type { Http } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
-import { memoryStore, type TokenStore } from './token-store.ts';
+import type { TokenStore } from './token-store.ts';
 import { type Credentials, tokensFor } from './tokens.ts';
 
 export interface ClientSettings {
@@ -30,9 +30,9 @@ export interface ClientDeps {
 /** Throws `Misconfigured` for a base URL or a token URL that cannot be used; `send` throws what `Http` and `Tokens` throw. */
 export const openClient = (
   settings: ClientSettings,
-  { http: options = {}, tokens: store = memoryStore() }: ClientDeps,
+  { http: options = {}, tokens: store }: ClientDeps,
 ): Http => {
-  const tokens = tokensFor(settings.credentials, { store, http: options });
+  const tokens = tokensFor(settings.credentials, store, options);
   const http = createHttp({
     ...options,
     baseUrl: settings.baseUrl,

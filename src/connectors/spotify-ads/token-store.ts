@@ -1,10 +1,11 @@
-/** Where a refresh token that the platform renews is kept: in a file between runs, or in memory. */
+/** Where a refresh token that the platform renews is kept between runs. */
 
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { Misconfigured } from '../../core/errors.ts';
+import { Misconfigured, saidBy } from '../../core/errors.ts';
 
 export interface TokenStore {
   /** The newest token that was kept; undefined if none was, or if it descends from another configured one. */
@@ -36,26 +37,22 @@ const shape = z.object({ of: z.string(), refreshToken: z.string() });
 export const tokenFile = ({ directory, name, configured, lock }: TokenFile): TokenStore => {
   const file = path.join(directory, `${name}.json`);
   const of = createHash('sha256').update(configured.reveal()).digest('hex');
+  const naming = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((cause: unknown) => {
+      const message = `cannot keep the refresh token in ${file} (${saidBy(cause)}): may this user write there?`;
+      throw new Misconfigured(message, { cause });
+    });
   return {
     async read() {
-      const text = await naming(file, () =>
-        fs.readFile(file, 'utf8').catch((error: unknown) => {
-          if (codeOf(error) !== 'ENOENT') throw error;
-        }),
-      );
-      const kept = text === undefined ? undefined : parsed(file, text);
-      return kept?.of === of ? kept.refreshToken : undefined;
+      if (!existsSync(file)) return undefined;
+      const kept = parsed(file, await naming(fs.readFile(file, 'utf8')));
+      return kept.of === of ? kept.refreshToken : undefined;
     },
-    write: (refreshToken) =>
-      naming(file, () => replace(file, JSON.stringify({ of, refreshToken } satisfies z.infer<typeof shape>))),
+    write: (refreshToken) => naming(replace(file, JSON.stringify({ of, refreshToken }))),
     async alone(work, signal) {
-      await naming(file, () => fs.mkdir(directory, { recursive: true, mode: 0o700 }));
+      await naming(fs.mkdir(directory, { recursive: true, mode: 0o700 }));
       const held = await lock(path.join(directory, `${name}.lock`), signal);
-      try {
-        return await work();
-      } finally {
-        held.release();
-      }
+      return work().finally(() => held.release());
     },
   };
 };
@@ -80,31 +77,4 @@ const replace = async (file: string, text: string): Promise<void> => {
   // The new name is in the directory.
   const directory = await fs.open(path.dirname(file), 'r');
   await directory.sync().finally(() => directory.close());
-};
-
-const naming = async <T>(file: string, work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (cause) {
-    const code = codeOf(cause) ?? 'unknown';
-    throw new Misconfigured(
-      `cannot keep the refresh token in ${file} (${code}): may this user write there?`,
-      { cause },
-    );
-  }
-};
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined;
-
-/** Keeps the token as long as the process lives: for servers that do not renew it. */
-export const memoryStore = (): TokenStore => {
-  let kept: string | undefined;
-  return {
-    read: async () => kept,
-    write: async (token) => {
-      kept = token;
-    },
-    alone: (work) => work(),
-  };
 };

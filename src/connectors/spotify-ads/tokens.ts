@@ -8,11 +8,11 @@ import {
   Missing,
   RateLimited,
   Refused,
+  saidBy,
   Transient,
   UnexpectedContent,
   Unreachable,
 } from '../../core/errors.ts';
-import type { Json } from '../../core/request.ts';
 import type { Secret } from '../../core/secret.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
@@ -21,18 +21,17 @@ import type { TokenStore } from './token-store.ts';
 
 type Hidden = Pick<Secret, 'reveal'>;
 
-export type Credentials =
-  | { readonly kind: 'token'; readonly accessToken: Hidden }
-  | {
-      readonly kind: 'refresh';
-      readonly clientId: string;
-      readonly clientSecret: Hidden;
-      readonly refreshToken: Hidden;
-      readonly tokenUrl: string;
-    };
+interface Refresh {
+  readonly kind: 'refresh';
+  readonly clientId: string;
+  readonly clientSecret: Hidden;
+  readonly refreshToken: Hidden;
+  readonly tokenUrl: string;
+}
+export type Credentials = Refresh | { readonly kind: 'token'; readonly accessToken: Hidden };
 
 /** The access token in use. */
-export interface Tokens {
+interface Tokens {
   /** The header of the next request; only after `ready`. */
   authorize(): Readonly<Record<string, string>>;
   /** Resolves when there is a token that does not expire at once. Throws as `renew`. */
@@ -46,11 +45,8 @@ export interface Tokens {
   close(): Promise<void>;
 }
 
-interface TokensDeps {
-  readonly store: TokenStore;
-  /** Version, deadlines and retries of requests to the token endpoint. */
-  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize' | 'rate'>>;
-}
+/** Of requests to the token endpoint. */
+type Options = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
 
 /** A token is renewed this long before it expires, or in the last tenth of its life if that is shorter. */
 const marginMs = 60_000;
@@ -58,69 +54,73 @@ const marginMs = 60_000;
 /** `close` waits at most this long for a renewal: a quarter of the grace time (guarantee G9). */
 const lastAnswerMs = 5_000;
 
-export const tokensFor = (credentials: Credentials, deps: TokensDeps): Tokens =>
+const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
+
+/** Without a store, a renewed refresh token lives as long as the process. */
+export const tokensFor = (
+  credentials: Credentials,
+  store: TokenStore | undefined,
+  options: Options,
+): Tokens =>
   credentials.kind === 'refresh'
-    ? refreshed(credentials, deps)
+    ? renewed(credentials, store, options)
     : {
         authorize: () => bearer(credentials.accessToken.reveal()),
         ready: async () => {},
         close: async () => {},
       };
 
-const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
-
-type Refreshable = Extract<Credentials, { readonly kind: 'refresh' }>;
-
-const refreshed = (
-  { clientId, clientSecret, refreshToken, tokenUrl }: Refreshable,
-  { store, http: options = {} }: TokensDeps,
+const renewed = (
+  { clientId, clientSecret, refreshToken, tokenUrl }: Refresh,
+  store: TokenStore | undefined,
+  options: Options,
 ): Tokens => {
   const now = options.now ?? (() => performance.now());
   const closing = new AbortController();
   const cutOff = new AbortController();
-  let access: { readonly token: string; readonly until: number } | undefined;
+  let access = { token: '', until: Number.NEGATIVE_INFINITY };
   let current = refreshToken.reveal();
   let renewal: Promise<void> | undefined;
+  const basic = () => Buffer.from(`${clientId}:${clientSecret.reveal()}`).toString('base64');
   const http = createHttp({
     ...options,
     baseUrl: tokenUrl,
     // Never the bearer: this may be another server.
-    authorize: () => ({
-      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret.reveal()}`).toString('base64')}`,
-    }),
+    authorize: () => ({ authorization: `Basic ${basic()}` }),
     secrets: () => [refreshToken.reveal(), current],
     bodies: 'form',
     concurrency: 1,
   });
 
-  const obtain = (): Promise<void> =>
-    store.alone(async () => {
-      // Another process may have used the token that we know.
-      current = (await store.read()) ?? refreshToken.reveal();
-      closing.signal.throwIfAborted();
-      const sentAt = now();
-      const body = { grant_type: 'refresh_token', refresh_token: current };
-      const endpoint = new URL(tokenUrl).pathname;
-      const answer = await http
-        .send({ method: 'POST', path: '', endpoint, body }, cutOff.signal)
-        .catch((cause: unknown) => {
-          throw refreshError(cause, http.origin);
-        });
-      const token = textAt(answer.body, 'access_token');
-      if (!token) throw new AuthFailed(`${tokenUrl} gave no access token`);
-      const next = textAt(answer.body, 'refresh_token');
-      // Refresh tokens are single-use: keep the new one before anything else can fail.
-      if (next && next !== current) {
-        await store.write(next);
-        current = next;
-      }
-      access = { token, until: sentAt + lifeMs(at(answer.body, 'expires_in')) };
-    }, closing.signal);
+  const obtain = async (): Promise<void> => {
+    // Another process may have used the token that this one has.
+    current = (await store?.read()) ?? current;
+    closing.signal.throwIfAborted();
+    const sentAt = now();
+    const body = { grant_type: 'refresh_token', refresh_token: current };
+    const request = { method: 'POST', path: '', endpoint: new URL(tokenUrl).pathname, body } as const;
+    const answer = await http.send(request, cutOff.signal).catch((cause: unknown) => {
+      throw refreshError(cause, http.origin);
+    });
+    const token = textAt(answer.body, 'access_token');
+    if (!token) throw new AuthFailed(`${tokenUrl} gave no access token`);
+    const next = textAt(answer.body, 'refresh_token');
+    // Refresh tokens are single-use: keep the new one before anything else can fail.
+    if (next && next !== current) {
+      await store?.write(next);
+      current = next;
+    }
+    const seconds = at(answer.body, 'expires_in');
+    // Without `expires_in`, a token is renewed only after a 401.
+    const life = typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : Number.POSITIVE_INFINITY;
+    access = { token, until: sentAt + life - Math.min(marginMs, life / 10) };
+  };
 
   /** One renewal for all callers; a caller that is aborted does not end it for the others. */
   const share = (signal: AbortSignal): Promise<void> => {
     if (renewal === undefined) {
-      renewal = obtain().finally(() => {
+      const begun = store === undefined ? obtain() : store.alone(obtain, closing.signal);
+      renewal = begun.finally(() => {
         renewal = undefined;
       });
       // All callers may have left.
@@ -130,9 +130,9 @@ const refreshed = (
   };
 
   return {
-    authorize: () => bearer(access?.token ?? ''),
+    authorize: () => bearer(access.token),
     ready: async (signal) => {
-      if (access === undefined || now() >= access.until) await share(signal);
+      if (now() >= access.until) await share(signal);
     },
     renew: (signal) => share(signal).then(() => true),
     async close() {
@@ -146,14 +146,8 @@ const refreshed = (
   };
 };
 
-/** How long a token is used. Without `expires_in`, a token is renewed only after a 401. */
-const lifeMs = (expiresIn: Json): number =>
-  typeof expiresIn === 'number' && expiresIn > 0
-    ? expiresIn * 1000 - Math.min(marginMs, expiresIn * 100)
-    : Number.POSITIVE_INFINITY;
-
 const refreshError = (cause: unknown, origin: string): unknown => {
-  const what = `${origin}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const what = `${origin}: ${saidBy(cause)}`;
   if (cause instanceof Refused || cause instanceof AuthFailed)
     return new AuthFailed(
       `${what}; the refresh token or the client's id and secret are not accepted: log in again and set ADS_REFRESH_TOKEN`,

@@ -11,11 +11,7 @@ import {
   openClient,
 } from '../../../../src/connectors/spotify-ads/client.ts';
 import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
-import {
-  memoryStore,
-  type TokenStore,
-  tokenFile,
-} from '../../../../src/connectors/spotify-ads/token-store.ts';
+import { type TokenStore, tokenFile } from '../../../../src/connectors/spotify-ads/token-store.ts';
 import { AuthFailed, Misconfigured, Unreachable } from '../../../../src/core/errors.ts';
 import type { Http } from '../../../../src/core/request.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';
@@ -335,7 +331,7 @@ test('a store that cannot be written is told before a token is used up', async (
 test('without a store the renewed refresh token lives as long as the process', async () => {
   const tokens = await issuer();
   const ads = await platform((token) => token !== 'access-1');
-  await client(ads.url, tokens.tokenUrl, { tokens: memoryStore() }).send(get, signal());
+  await client(ads.url, tokens.tokenUrl, {}).send(get, signal());
   expect(tokens.fired).toEqual(['issued', 'issued']);
 });
 
