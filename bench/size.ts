@@ -33,7 +33,6 @@ export const ceilings: Readonly<Record<string, number>> = {
   config: 330,
   http: 911,
   'connectors/spotify-ads': 3148,
-  'connectors/dagu': 1020,
   engine: 3560,
   scheduler: 1180,
   cli: 1970,

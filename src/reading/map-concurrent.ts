@@ -9,7 +9,7 @@ import { Interrupted } from '../core/errors.ts';
  * iteration. Leaving early aborts the signal of what is in progress.
  */
 export async function* mapConcurrent<T, R>(
-  items: Iterable<T>,
+  items: Iterable<T> | AsyncIterable<T>,
   atOnce: number,
   work: (item: T, signal: AbortSignal) => Promise<R>,
   signal: AbortSignal,

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
-import { dagIn, runIn } from '../../src/connectors/dagu/fields.ts';
-import { detailsIn } from '../../src/connectors/dagu/history.ts';
+import { detailsIn } from '../../src/connectors/dagu/client.ts';
+import { dagIn, runIn } from '../../src/connectors/dagu/transform.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
 import type { Slice, Stream } from '../../src/core/stream.ts';
@@ -292,7 +292,7 @@ const leftOut: Readonly<Record<string, readonly (readonly [members: RegExp, why:
   report_hourly: [[/^parent_entity\.(name|status)$/, 'told by the streams of campaigns and ad sets']],
   report_lifetime: [[/^parent_entity\.(name|status)$/, 'told by the streams of campaigns and ad sets']],
   insight_reports: [[/^rows\.0\.(id|name|status)$/, 'of the campaign or ad set that was asked for']],
-  dags: [[/^latestDAGRun\.newIn/, 'told by the stream dag_runs']],
+  dags: [[/^latestDAGRun\.(dagRunId$|newIn)/, 'told by the stream dag_runs']],
   dag_runs: [[/^dagRunDetails\.name$/, 'the DAG whose runs were asked for']],
 };
 

@@ -2,12 +2,11 @@
 
 import { isConfigured, part } from '../../config/part.ts';
 import { baseUrl, list, sentToken } from '../../config/values.ts';
-import type { Secret } from '../../core/secret.ts';
 
 export interface WorkflowConfig {
   /** Before `/api/v1`; without a slash at its end. */
   readonly baseUrl: string;
-  readonly token?: Secret;
+  readonly token?: { reveal(): string };
   /** DAGs to read; empty: all. */
   readonly dags: readonly string[];
   /** Streams that are read only where they are named. */

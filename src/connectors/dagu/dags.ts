@@ -1,58 +1,62 @@
 /** The DAGs of the engine. */
 
-import { Missing, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
+import type { JsonObject } from '../../core/record-object.ts';
 import type { Json } from '../../core/request.ts';
-import type { ReadSide, SliceContext } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import { at, idBy } from '../../reading/offset-list.ts';
 import { pages } from '../../reading/pages.ts';
-import { daguList, firstOf, listRequest } from './client.ts';
-import { endOf, pageOf, readingOf, statuses, type Workflow } from './engine.ts';
-import { type Dag, dagIn, textOf } from './fields.ts';
-import type { Dagu } from './history.ts';
-import { keyed, rowsOf } from './stored-runs.ts';
+import { firstOf, listIn, listRequest } from './client.ts';
+import * as tables from './tables.ts';
+import { dag, dagIn, dagOf, textOf } from './transform.ts';
+import { pagesOf, readingOf, statuses, type Workflow } from './workflow.ts';
 
-export const dags = (workflow: Workflow): ReadSide => ({
+export const dags = (workflow: Workflow): Stream => ({
   by: 'list',
   name: 'dags',
   about: 'DAGs: those the engine lists, or those named in WORKFLOW_DAGS.',
   endpoint: 'GET /api/v1/dags, GET /api/v1/dags/{dag}/status',
-  read: (_, given, signal) => readingOf(read(workflow, given, signal), idBy('name')),
+  table: tables.dags,
+  transform: dag,
+  // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
+  absent: workflow.dags.length === 0 ? 'delete' : 'keep',
+  read: (_, _context, signal) => readingOf(read(workflow, signal), idBy('name')),
 });
 
-type Dags = AsyncGenerator<readonly Dag[], WalkEnd, void>;
-
-/** Throws `Missing` where none of the named DAGs is found. */
-async function* read(
-  workflow: Workflow,
-  given: SliceContext,
-  signal: AbortSignal,
-): AsyncGenerator<Page, WalkEnd, void> {
-  const { http, dags: wanted } = workflow;
+/**
+ * Dagu's list names files that it cannot read in `errors` alone (measured on 1.30.2: a file that is being written): then
+ * no DAG is taken for deleted. Throws `Missing` where none of the named DAGs is found.
+ */
+async function* read(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
+  const { http, dags: wanted, note } = workflow;
   const { dialect } = await workflow.found(signal);
-  const isContract = dialect === 'contract';
-  const walk = isContract ? byStatus(workflow, signal) : byList(workflow, { http, dialect }, signal);
-  const names = new Set<Json>();
-  const isWanted = ({ name, values }: Dag): boolean =>
-    wanted.length === 0 || wanted.some((one) => one === name || one === values.file_name);
-  let step = await walk.next();
-  for (; step.done !== true; step = await walk.next()) {
-    const found = step.value.filter(isWanted);
-    for (const { name, values } of found) names.add(name).add(values.file_name);
-    const rows = await rowsOf(
-      given,
-      found.flatMap(({ latest }) => latest ?? []),
-    );
-    const seenAt = isContract ? given.clock : undefined;
-    yield pageOf(
-      found.map(({ latest, ...dag }) => ({ ...dag, latest: latest && keyed(latest, rows(latest), seenAt) })),
-    );
+  const absent = new Set<Json>(wanted);
+  const unread = new Set<string>();
+  async function* byStatus(): AsyncGenerator<JsonObject, void, void> {
+    for await (const { dag: name, run } of statuses(workflow, signal))
+      if (run !== undefined && absent.delete(name)) yield dagOf({ name }, run);
   }
-  const absent = wanted.filter((name) => !names.has(name));
-  const message = `${http.origin} lists no ${firstOf(absent)}, named in WORKFLOW_DAGS`;
-  if (absent.length > 0 && absent.length === wanted.length) throw new Missing(message, 404);
-  if (absent.length > 0) workflow.note(message);
-  return step.value;
+  const isWanted = ({ name, file_name }: JsonObject): boolean => {
+    for (const one of [name, file_name]) absent.delete(one);
+    return wanted.length === 0 || wanted.some((one) => one === name || one === file_name);
+  };
+  const list = (body: Json): readonly Json[] => {
+    const problems = at(body, 'errors');
+    if (Array.isArray(problems)) for (const one of problems) unread.add(textOf(one) ?? 'an error');
+    return listIn('dags')(body).map(dagIn).filter(isWanted);
+  };
+  // The stated total counts the DAGs that are left out, too.
+  const paging = wanted.length === 0 ? byPage : { ...byPage, total: () => undefined };
+  const walk = { first: listRequest(dialect), paging, list, id: idBy('file_name') };
+  const end = yield* dialect === 'contract' ? pagesOf(byStatus()) : pages(http, walk, signal);
+  const message = `${http.origin} lists no ${firstOf([...absent].map(String))}, named in WORKFLOW_DAGS`;
+  if (absent.size > 0 && absent.size === wanted.length) throw new Missing(message, 404);
+  if (absent.size > 0) note(message);
+  if (unread.size === 0) return end;
+  const problems = firstOf([...unread].map((error) => error.slice(0, 300)));
+  note(`the engine cannot read all files of its DAGs, so none is deleted: ${problems}`);
+  return { ...end, lacks: true };
 }
 
 const pagination = (body: Json, name: string): number => {
@@ -71,38 +75,3 @@ const byPage: Paging = {
   total: (body) => pagination(body, 'totalRecords'),
   numbered: true,
 };
-
-/**
- * Dagu's list. It names files that it cannot read in `errors` alone (measured on 1.30.2: a file that is being
- * written): then no DAG is taken for deleted.
- */
-async function* byList({ note }: Workflow, { http, dialect }: Dagu, signal: AbortSignal): Dags {
-  const unread = new Set<string>();
-  const list = (body: Json): readonly Json[] => {
-    const problems = at(body, 'errors');
-    if (Array.isArray(problems)) for (const one of problems) unread.add(textOf(one) ?? 'an error');
-    return daguList(body);
-  };
-  const first = listRequest(dialect);
-  const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
-  let step = await walk.next();
-  for (; step.done !== true; step = await walk.next()) yield step.value.records.map(dagIn);
-  if (unread.size === 0) return step.value;
-  const problems = firstOf([...unread].map((error) => error.slice(0, 300)));
-  note(`the engine cannot read all files of its DAGs, so none is deleted: ${problems}`);
-  return { ...step.value, lacks: true };
-}
-
-/** Each named DAG by its status of the contract. Throws the first failure at the end. */
-async function* byStatus(workflow: Workflow, signal: AbortSignal): Dags {
-  let failure: TidemarkError | undefined;
-  let count = 0;
-  for await (const status of statuses(workflow, signal))
-    if (status instanceof TidemarkError) failure ??= status;
-    else if (status.run !== undefined) {
-      count += 1;
-      yield [{ name: status.dag, values: { name: status.dag }, rest: {}, latest: status.run }];
-    }
-  if (failure !== undefined) throw failure;
-  return endOf(count);
-}

@@ -1,165 +1,213 @@
 /** The executions of DAGs: Dagu's history, or the current execution of an engine of the contract. */
 
-import { Missing, TidemarkError } from '../../core/errors.ts';
-import type { Page, WalkEnd } from '../../core/paging.ts';
-import type { ReadSide, Slice, SliceContext } from '../../core/stream.ts';
-import { days, parseInstant } from '../../core/time.ts';
-import { mapConcurrent } from '../../reading/map-concurrent.ts';
-import { confirmed } from './client.ts';
-import { attempt, endOf, pageOf, readingOf, statuses, type Workflow } from './engine.ts';
-import { beganAt, instantText, type Run, textOf } from './fields.ts';
-import { type Dagu, historyOf, isDagu, readWithLogs } from './history.ts';
-import { activeRuns, isOver, keyed, lostRun, type RunRow, rowsOf } from './stored-runs.ts';
+import { Missing } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Json } from '../../core/request.ts';
+import type { KeySet, SliceContext, Stream, Window } from '../../core/stream.ts';
+import type { ColumnType } from '../../core/table.ts';
+import { days } from '../../core/time.ts';
+import { type Dagu, historyOf, readRun } from './client.ts';
+import { dagRunChildren, dagRuns } from './tables.ts';
+import { beganAt, dagRun, instantText, type Run, textOf } from './transform.ts';
+import { each, pagesOf, readingOf, statuses, type Workflow } from './workflow.ts';
 
-export const runs = (workflow: Workflow): ReadSide => ({
+export const runs = (workflow: Workflow): Stream => ({
   by: 'changes',
   name: 'dag_runs',
   about:
     'Executions of DAGs with their steps. Dagu: the whole history, in detail where something changed. The contract: the current execution; where it names only the steps that run now, others stay as they were read last.',
-  endpoint:
-    'GET /api/v1/dags/{dag}/status; GET …/dag-runs, …/dag-runs/{name}/{id} and the logs of failed steps',
+  endpoint: 'GET /api/v1/dags/{dag}/status; GET …/dag-runs, …/dag-runs/{name}/{id}',
   after: ['dags'],
+  table: dagRuns,
+  children: dagRunChildren,
+  transform: dagRun,
+  absent: 'keep',
   windows: {
     scope: 'all runs',
     count: async () => undefined,
     changes: async () => 'created',
-    instant: (record) => {
-      const began = beganAt(record as Run);
-      return began === undefined ? undefined : parseInstant(began);
-    },
+    instant: (record) => beganAt(record as Run),
   },
-  async read(slice, given, signal) {
-    const { dialect } = await workflow.found(signal);
-    const asked = { workflow, given, signal };
-    const dagu = { http: workflow.http, dialect };
-    const pages = isDagu(dagu) ? history(asked, dagu, slice) : current(asked);
-    return readingOf(pages, (run) => keyOf(run as Run));
+  read({ window }, context, signal) {
+    const backfill = window?.to === undefined ? undefined : window;
+    const found = read({ workflow, context, signal, backfill, shown: new Set() });
+    return readingOf(pagesOf(found), (run) => keyOf(run as Run));
   },
 });
 
+/** One reading of runs. */
 interface Asked {
   readonly workflow: Workflow;
-  readonly given: SliceContext;
+  readonly context: SliceContext;
   readonly signal: AbortSignal;
+  /** What a backfill reads; every other reading asks for all. */
+  readonly backfill: Window | undefined;
+  /** Keys of the runs that the engine shows. */
+  readonly shown: Set<string>;
 }
 
-type Pages = AsyncGenerator<Page, WalkEnd, void>;
+type Runs = AsyncGenerator<Run, void, void>;
 
 /** Runs of two DAGs may have one id. */
-const keyOf = ({ dag, id }: Run): string => `${dag}/${id}`;
+const keyOf = ({ dag_name, dag_run_id }: Run): string => `${dag_name}/${dag_run_id}`;
 
-/** A run that had not ended and that the engine no longer shows, with `gone_at`. */
-const lostPage = ({ workflow, given }: Asked, row: RunRow): Page => {
-  const run = lostRun(row, given.clock);
-  const what = `${run.dag}: the engine no longer shows the run ${run.id}`;
-  workflow.note(`${what}, which had not ended when it was last read`);
-  return pageOf([run]);
+/** What the engine shows, then the runs that were active and that it no longer shows; these only after a reading without a failure. */
+async function* read(asked: Asked): Runs {
+  const { workflow, context, signal, shown } = asked;
+  const { dialect } = await workflow.found(signal);
+  const isWanted = await filterOf(asked);
+  const active = asked.backfill === undefined ? (await activeRuns(context)).filter(isWanted) : [];
+  const dagu = dialect === 'contract' ? undefined : { http: workflow.http, dialect, signal };
+  for await (const run of dagu ? history(asked, dagu, isWanted) : current(asked, active)) {
+    shown.add(keyOf(run));
+    yield run;
+  }
+  /** A run of Dagu that is not in its list is asked for by its id before it counts as lost. */
+  const again = async (row: Run, until: AbortSignal): Promise<Run> => {
+    const id = dagu && textOf(row.told_run_id);
+    const found = id && (await readRun({ ...dagu, signal: until }, row.dag_name, id));
+    const run = found && keyed(found, await rowsOf(context, [found]));
+    if (run && run.dag_run_id === row.dag_run_id) return run;
+    const what = `${row.dag_name}: the engine no longer shows the run ${row.dag_run_id}`;
+    workflow.note(`${what}, which had not ended when it was last read`);
+    // As its row holds it; its steps stay as they are.
+    return { ...row, gone_at: context.clock.toISOString() };
+  };
+  const left = active.filter((row) => !shown.has(keyOf(row)));
+  yield* each(left, keyOf, again, signal);
+}
+
+/** Whether a DAG is to be read, by its name: WORKFLOW_DAGS holds names or file names. */
+const filterOf = async ({ workflow: { dags }, context }: Asked): Promise<(run: Run) => boolean> => {
+  if (dags.length === 0) return () => true;
+  const columns = { name: 'name' };
+  const rows = await context.keys({ table: 'workflow.dags', columns, among: { file_name: dags } });
+  const names = new Set([...dags, ...rows.map(({ name }) => name)]);
+  return ({ dag_name }) => names.has(dag_name);
 };
 
-/**
- * The current execution of each named DAG by its status; other runs of the DAG that were active are lost. A run
- * without an id and a start is noted: it may be one that was active, so none is lost then.
- */
-async function* current(asked: Asked): Pages {
-  const { workflow, given, signal } = asked;
-  const active = await activeRuns(given);
-  let [count, failed] = [0, 0];
-  for await (const status of statuses(workflow, signal)) {
-    if (status instanceof TidemarkError) {
-      failed += 1;
-      continue;
-    }
-    const { dag, answer, run } = status;
-    if (run?.id === '' && run.values.state !== 'idle') {
-      const word = JSON.stringify(textOf(run.values.status)?.slice(0, 60));
+/** The current execution of each named DAG by its status. One without an id and a start is noted: it may be any that was active. */
+async function* current({ workflow, context, signal, shown }: Asked, active: readonly Run[]): Runs {
+  for await (const { dag, run } of statuses(workflow, signal)) {
+    if (run === undefined || (run.dag_run_id === '' && run.state === 'idle')) continue;
+    if (run.dag_run_id !== '') yield keyed(run, await rowsOf(context, [run]), context.clock);
+    else {
+      const word = JSON.stringify(textOf(run.status)?.slice(0, 60));
       workflow.note(`${dag}: the engine says ${word} without an id or a start of the run: it has no row`);
-      continue;
+      for (const row of active) if (row.dag_name === dag) shown.add(keyOf(row));
     }
-    const shown = run?.id ? keyed(run, (await rowsOf(given, [run]))(run), given.clock) : undefined;
-    if (shown !== undefined) yield pageOf([shown], answer);
-    const lost = active.filter((row) => row.dag_name === dag && row.dag_run_id !== shown?.id);
-    for (const row of lost) yield lostPage(asked, row);
-    count += lost.length + (shown === undefined ? 0 : 1);
   }
-  return endOf(count, count + failed);
 }
+
+/** Dagu's history: the details of the runs that are new, recent, changed or not over. */
+async function* history(asked: Asked, dagu: Dagu, isWanted: (run: Run) => boolean): Runs {
+  const details = async ([run, rows]: Listed, signal: AbortSignal): Promise<Run> => {
+    const found = await readRun({ ...dagu, signal }, run.dag_name, run.dag_run_id);
+    if (found === undefined) throw new Missing('the engine lists the run and answers 404 for it', 404);
+    // A summary may not say when its run was made, so which of several runs of one id it is.
+    return keyed(found, rows);
+  };
+  yield* each(changed(asked, dagu, isWanted), ([run]) => keyOf(run), details, dagu.signal);
+}
+
+/** A summary, and the rows among which its own may be. */
+type Listed = readonly [run: Run, rows: readonly Run[]];
 
 /** Runs as recent as this are read in detail whatever their summary says: it says nothing of the steps. */
 const recent = days(3);
 
-/** Whether a DAG is to be read, by its name: WORKFLOW_DAGS holds names or file names. */
-const filterOf = async ({ workflow: { dags }, given }: Asked): Promise<(dag?: string) => boolean> => {
-  if (dags.length === 0) return () => true;
-  const columns = { name: 'name' };
-  const rows = await given.keys({ table: 'workflow.dags', columns, among: { file_name: dags } });
-  const names = new Set([...dags, ...rows.map(({ name }) => name)]);
-  return (dag) => names.has(dag);
-};
-
 /**
- * Dagu's history: summaries of all runs, and the details of those that are new, recent, changed or not over. A backfill
- * reads the details of its window; every other run walks all summaries, with a day of slack: runs are made meanwhile.
+ * The summaries of a backfill's window, or of all time and a day of slack (runs are made meanwhile), that ask for their
+ * details; the keys of the others go to `shown`.
  */
-async function* history(asked: Asked, dagu: Dagu, { window }: Slice): Pages {
-  const { workflow, given, signal } = asked;
-  const isBackfill = window?.to !== undefined;
-  const [begin, end] = isBackfill ? [window.from, window.to] : [];
-  const from = Math.max(1, Math.floor((begin?.getTime() ?? 0) / 1000));
-  const to = Math.ceil((end?.getTime() ?? given.clock.getTime() + days(1)) / 1000);
-  const since = isBackfill ? '' : new Date(given.clock.getTime() - recent).toISOString();
-  const isWanted = await filterOf(asked);
-  const active = isBackfill ? [] : (await activeRuns(given)).filter(({ dag_name }) => isWanted(dag_name));
-  const shown = new Set<string>();
-  let failure: TidemarkError | undefined;
-  let count = 0;
-  const detail = async (run: Run, until: AbortSignal) => {
-    const found = await confirmed(() => readWithLogs(dagu, run.dag, run.id, until));
-    if (found !== undefined) return found;
-    throw new Missing('the engine lists the run and answers 404 for it', 404);
-  };
-  for await (const part of historyOf(dagu, { from, to }, signal)) {
-    const listed = part.filter(({ dag }) => isWanted(dag));
-    const rows = await rowsOf(given, listed);
-    const others = listed.filter((run) => {
-      const kept = keyed(run, rows(run));
-      const row = rows(run).find(({ dag_run_id }) => dag_run_id === kept.id);
-      const isSame = row !== undefined && (beganAt(run) ?? since) < since && !differs(run, row);
-      if (isSame) shown.add(keyOf(kept));
-      return !isSame;
-    });
-    const ask = async (run: Run, until: AbortSignal) => ({
-      ...{ run, found: await attempt(keyOf(run), detail(run, until)) },
-    });
-    for await (const { run, found } of mapConcurrent(others, workflow.concurrency, ask, signal)) {
-      const isFailed = found instanceof TidemarkError;
-      if (isFailed) failure ??= found;
-      // A summary may not say when its run was made, so which of several runs of one id it is.
-      const read = keyed(isFailed ? run : found.run, rows(run));
-      shown.add(keyOf(read));
-      if (!isFailed) yield pageOf([read], found.answer);
-      count += 1;
+async function* changed(
+  { context, backfill, shown }: Asked,
+  dagu: Dagu,
+  isWanted: (run: Run) => boolean,
+): AsyncGenerator<Listed, void, void> {
+  const now = context.clock.getTime();
+  const from = Math.max(1, Math.floor((backfill?.from?.getTime() ?? 0) / 1000));
+  const to = Math.ceil((backfill?.to?.getTime() ?? now + days(1)) / 1000);
+  const since = backfill === undefined ? BigInt(now - recent) * 1000n : 0n;
+  for await (const part of historyOf(dagu, { from, to })) {
+    const listed = part.filter(isWanted);
+    const rows = await rowsOf(context, listed);
+    for (const run of listed) {
+      const { dag_name, dag_run_id } = keyed(run, rows);
+      const row = rows.find((one) => one.dag_run_id === dag_run_id && one.dag_name === dag_name);
+      if (row && (beganAt(run) ?? since) < since && !differs(run, row)) shown.add(keyOf(row));
+      else yield [run, rows];
     }
   }
-  for (const row of active.filter((one) => !shown.has(`${one.dag_name}/${one.dag_run_id}`))) {
-    yield await unlisted(asked, dagu, row);
-    count += 1;
-  }
-  if (failure !== undefined) throw failure;
-  return endOf(count);
 }
 
-/** A run that was active and is not in the list is asked for by its id before it counts as lost. */
-const unlisted = async (asked: Asked, dagu: Dagu, row: RunRow): Promise<Page> => {
-  const { dag_name: dag = '', told_run_id: id = '' } = row;
-  const found = id === '' ? undefined : await readWithLogs(dagu, dag, id, asked.signal);
-  const run = found && keyed(found.run, (await rowsOf(asked.given, [found.run]))(found.run));
-  return run?.id === row.dag_run_id ? pageOf([run], found?.answer) : lostPage(asked, row);
+/** Whether a summary says something else than the row, or that the run is not over. */
+const differs = (run: Run, row: Run): boolean =>
+  !isOver(run) ||
+  row.gone_at !== undefined ||
+  row.status !== run.status ||
+  row.started_at !== instantText(run.started_at) ||
+  row.finished_at !== instantText(run.finished_at);
+
+/** Postgres' text of a value as fields.ts writes it: of an instant RFC 3339. */
+const parse = (type: ColumnType | undefined, text: string): Json => {
+  if (type === 'jsonb') return parseJson(Buffer.from(text));
+  if (type !== 'timestamptz') return text;
+  return instantText(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 };
 
-/** Whether a summary says something else than the row, or that the run is not over. */
-const differs = ({ values }: Run, row: RunRow): boolean =>
-  !isOver(values.state) ||
-  row.gone_at !== undefined ||
-  row.status !== values.status ||
-  row.started_at !== instantText(values.started_at) ||
-  row.finished_at !== instantText(values.finished_at);
+/** Rows as runs without steps, in the order of their columns; what is null in the row is absent. */
+const storedRuns = async (
+  context: SliceContext,
+  names: readonly string[],
+  set: Partial<KeySet>,
+): Promise<readonly Run[]> => {
+  const types: Readonly<Record<string, ColumnType>> = dagRuns.columns;
+  const columns = Object.fromEntries(names.map((name) => [name, name]));
+  const rows = await context.keys({ ...set, table: 'workflow.dag_runs', columns });
+  return rows.map((row) => {
+    const values = Object.entries(row).map(([name, text]) => [name, parse(types[name], text)]);
+    return Object.fromEntries(values);
+  });
+};
+
+/** The columns that tell runs apart and whether one has changed. The runs of one id come by their begin, those without last. */
+const compared = 'dag_name told_run_id begun_at dag_run_id status state started_at finished_at gone_at';
+
+/** The rows that have the ids of these runs; one query. Postgres holds no text with NUL. */
+const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly Run[]> => {
+  const sound = runs.filter((run) => !keyOf(run).includes('\0'));
+  const dag_name = [...new Set(sound.map((run) => run.dag_name))];
+  const told_run_id = sound.map((run) => run.dag_run_id);
+  return storedRuns(context, compared.split(' '), { among: { dag_name, told_run_id } });
+};
+
+/** Whether nothing more happens to the run by itself. */
+const isOver = ({ state }: Run): boolean =>
+  state === 'succeeded' || state === 'failed' || state === 'aborted';
+
+/** Runs that had not ended when they were last read and that the engine has not lost. */
+const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
+  storedRuns(context, Object.keys(dagRuns.columns), {
+    where: "state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null",
+  });
+
+/**
+ * The run under the key of the stored row that is the same execution. Engines reuse ids after a restart (R17): an id that
+ * began at another moment is another run, with the key `<id>@<that moment>`. `seenAt`: the contract gives no other
+ * beginning than the start, so a run that waits for it is not one that has ended; until it starts, its key has the
+ * moment it was first seen.
+ */
+const keyed = (run: Run, stored: readonly Run[], seenAt?: Date): Run => {
+  const { dag_name, dag_run_id: id, begun_at } = run;
+  const rows = stored.filter((one) => one.told_run_id === id && one.dag_name === dag_name);
+  const last = rows.at(-1);
+  if (last === undefined) return run;
+  const isUnclear = begun_at === undefined || last.begun_at === undefined;
+  const row = rows.find((one) => one.begun_at === begun_at) ?? (isUnclear ? last : undefined);
+  if (row === undefined) return { ...run, dag_run_id: `${id}@${begun_at}` };
+  const waitsAnew = begun_at === undefined && run.state === 'active' && row.begun_at !== undefined;
+  if (seenAt !== undefined && waitsAnew && (isOver(row) || row.gone_at !== undefined))
+    return { ...run, dag_run_id: `${id}@${instantText(run.queued_at) ?? seenAt.toISOString()}` };
+  return { ...run, dag_run_id: row.dag_run_id, begun_at: begun_at ?? row.begun_at };
+};

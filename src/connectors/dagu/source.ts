@@ -1,23 +1,21 @@
-/** The workflow engine as a source: its streams, transforms and tables. */
+/** The workflow engine as a source. */
 
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Source } from '../../core/stream.ts';
 import { type EngineSettings, findDialect, type HttpDeps, openHttp } from './client.ts';
 import { dags } from './dags.ts';
-import type { Workflow } from './engine.ts';
-import type { Dialect } from './fields.ts';
 import { runs } from './runs.ts';
-import * as tables from './tables.ts';
-import * as transforms from './transform.ts';
+import type { Dialect } from './transform.ts';
+import type { Workflow } from './workflow.ts';
 
 export { openEngine } from './control.ts';
 
 /** In words, for `check`. */
 const about: Readonly<Record<Dialect, string>> = {
   contract: 'API: status, start and stop of each DAG (contract); no history',
-  '1.30': 'API: runs, steps and logs (/api/v2, Dagu 1.17 to 1.30)',
-  '2.x': 'API: runs, steps and logs (/api/v1, Dagu 2)',
+  '1.30': 'API: runs and steps (/api/v2, Dagu 1.17 to 1.30)',
+  '2.x': 'API: runs and steps (/api/v1, Dagu 2)',
 };
 
 /**
@@ -30,28 +28,15 @@ export const openWorkflow = (
 ): Source => {
   const http = openHttp(settings, deps.http);
   const named = [...new Set(settings.dags)];
-  const workflow: Workflow = {
-    http,
-    dags: named,
-    concurrency: deps.http?.concurrency ?? 4,
-    note: (message) => deps.observe?.({ type: 'note', pipeline: 'workflow', level: 'warn', message }),
-    found: memoizeAsync((signal) => findDialect(http, named, signal)),
-  };
+  const found = memoizeAsync((signal) => findDialect(http, named, signal));
+  const note = (message: string): void =>
+    deps.observe?.({ type: 'note', pipeline: 'workflow', level: 'warn', message });
+  const workflow: Workflow = { http, dags: named, note, found };
   return {
     ...{ name: 'workflow', kind: 'workflow', baseUrl: settings.baseUrl, http },
-    streams: [
-      {
-        ...{ ...dags(workflow), table: tables.dags, transform: transforms.dag },
-        // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
-        absent: named.length === 0 ? 'delete' : 'keep',
-      },
-      {
-        ...{ ...runs(workflow), table: tables.dagRuns, children: tables.dagRunChildren },
-        ...{ transform: transforms.dagRun, absent: 'keep' as const },
-      },
-    ],
+    streams: [dags(workflow), runs(workflow)],
     async preflight(signal) {
-      const { dialect, clock } = await workflow.found(signal);
+      const { dialect, clock } = await found(signal);
       const which = named.length === 0 ? 'those of its list' : `${named.length} of WORKFLOW_DAGS`;
       return { clock, account: undefined, dialect: [about[dialect], `DAGs: ${which}`], problems: [] };
     },

@@ -1,80 +1,91 @@
-/** The tables of schema `workflow`. Instants are UTC; `_extra` is JSON text of the members that no column holds. */
-import { bigint, bool, int, jsonb, table, text, texts, timestamptz } from '../../core/table.ts';
+/**
+ * The tables of schema `workflow`. Instants are UTC; `_extra` is JSON text of the members that no column holds. A column
+ * that names members of a record is read from the first of them that is filled: those of Dagu's OpenAPI (1.30.2 and
+ * 2.6.5), and for the contract, which shows no fields, those that its engines use (vendor-facts 3.3). The other columns
+ * are made in fields.ts.
+ */
+
+import * as core from '../../core/table.ts';
+
+/** A nullable column of this type, read from the first of the members `a|b` that is filled. */
+const named =
+  <V extends core.Value>(build: (about: string) => core.Column<V>) =>
+  (members: string, about: string) => ({ ...build(about).nullable(), members: members.split('|') });
+const text = named(core.text);
+const count = named(core.bigint);
+const instant = named(core.timestamptz);
+const json = named(core.jsonb);
 
 const states = 'active (not over), succeeded, failed, aborted, idle (never started), unknown';
+const standing = {
+  status: core.text('Its status in lower snake case, e.g. running, partially_succeeded.').nullable(),
+  status_code: core.bigint('The same as a number, where the source gives one.').nullable(),
+  state: core.text(`Meaning of the status: ${states}.`),
+};
 
-export const dags = table('workflow.dags', 'DAGs (named workflows) of the workflow engine, one row each.', {
-  name: text('Name of the DAG.').key(),
-  file_name: text('Name of its file, by which the engine addresses it; null without a file.').nullable(),
-  group_name: text('Group of the DAG at the engine.').nullable(),
-  description: text('What it is for.').nullable(),
-  schedule: jsonb('Its schedule, as delivered; null without one.').nullable(),
-  params: jsonb('Its parameters and their defaults, as delivered.').nullable(),
-  tags: texts('Tags (labels).'),
-  queue: text('The queue its runs wait in.').nullable(),
-  max_active_runs: bigint('How many of its runs may be active at once.').nullable(),
-  is_suspended: bool('True where its schedule is switched off.').nullable(),
-  errors: jsonb('Errors in its definition, as delivered; null if there are none.').nullable(),
-  status: text('Status of its newest run, in lower snake case; null if it never ran.').nullable(),
-  state: text(`Meaning of that status: ${states}.`).nullable(),
-  latest_dag_run_id: text('Its newest run, see workflow.dag_runs.dag_run_id.').nullable(),
+export const dags = core.table('workflow.dags', 'DAGs (named workflows) of the engine, one row each.', {
+  name: core.text('Name of the DAG.').key(),
+  file_name: text('fileName', 'Name of its file, by which the engine addresses it; null without a file.'),
+  group_name: text('group', 'Group of the DAG at the engine.'),
+  description: text('description', 'What it is for.'),
+  schedule: json('schedule', 'Its schedule, as delivered; null without one.'),
+  params: json('params', 'Its parameters and their defaults, as delivered.'),
+  tags: json('tags|labels', 'Tags (labels), as delivered: usually a list.'),
+  queue: text('queue', 'The queue its runs wait in.'),
+  max_active_runs: count('maxActiveRuns', 'How many of its runs may be active at once.'),
+  is_suspended: named(core.bool)('suspended', 'True where its schedule is switched off.'),
+  errors: json('errors', 'Errors in its definition, as delivered; null if there are none.'),
+  status: core.text('Status of its newest run, in lower snake case; null if it never ran.').nullable(),
+  state: core.text(`Meaning of that status: ${states}.`).nullable(),
 });
 
-const runsAbout = 'Executions of DAGs, one row each; without a history those that were current when read.';
-export const dagRuns = table(
+export const dagRuns = core.table(
   'workflow.dag_runs',
-  runsAbout,
+  'Executions of DAGs, one row each; without a history those that were current when read.',
   {
-    dag_name: text('The DAG, see workflow.dags.name.').key(),
-    dag_run_id: text('Id, else "started:" and the start; a reused id has "@" and its begin.').key(),
-    told_run_id: text('The id exactly as the source gives it; null if it gives none.').nullable(),
-    status: text("The source's status, in lower snake case, e.g. running, partially_succeeded.").nullable(),
-    status_code: bigint('The same as a number, where the source gives one.').nullable(),
-    state: text(`Meaning of the status: ${states}.`),
-    begun_at: timestamptz('When it was made, where known, else when it started (UTC).').nullable(),
-    scheduled_at: timestamptz('The tick of the schedule it belongs to (UTC).').nullable(),
-    queued_at: timestamptz('When it was queued (UTC); null if it did not wait.').nullable(),
-    started_at: timestamptz('When it started; of a retried run the last start (UTC).').nullable(),
-    finished_at: timestamptz('When it ended (UTC); null while it runs.').nullable(),
-    gone_at: timestamptz('When the source first did not know an unfinished run any more (UTC).').nullable(),
-    trigger_type: text('What started it, e.g. scheduler, manual, retry.').nullable(),
-    params: text('Parameters it ran with, as NAME=value pairs or JSON, as delivered.').nullable(),
-    labels: jsonb('Labels (tags) of the run, as delivered: usually a list.').nullable(),
-    worker_id: text('The worker that ran it; local: the engine itself.').nullable(),
-    root_dag_name: text('DAG of the run at the root of its sub-runs; may be its own.').nullable(),
-    root_dag_run_id: text('That run.').nullable(),
-    parent_dag_name: text('DAG of the run that called it; null if none did.').nullable(),
-    parent_dag_run_id: text('That run.').nullable(),
-    auto_retry_count: bigint('How often the engine retried it by itself.').nullable(),
-    log_path: text('Where the engine keeps its log.').nullable(),
-    error: text('Why it failed, where the source gives a reason for the whole run.').nullable(),
+    dag_name: core.text('The DAG, see workflow.dags.name.').key(),
+    dag_run_id: core.text('Id, else "started:" and the start; a reused id has "@" and its begin.').key(),
+    told_run_id: text('dagRunId|runId|requestId', 'The id as the source gives it; null if it gives none.'),
+    ...standing,
+    begun_at: core.timestamptz('When it was made, where known, else when it started (UTC).').nullable(),
+    scheduled_at: instant('scheduleTime', 'The tick of the schedule it belongs to (UTC).'),
+    queued_at: instant('queuedAt', 'When it was queued (UTC); null if it did not wait.'),
+    started_at: instant('startedAt', 'When it started; of a retried run the last start (UTC).'),
+    finished_at: instant('finishedAt', 'When it ended (UTC); null while it runs.'),
+    gone_at: core.timestamptz('When the source first no longer knew the unfinished run (UTC).').nullable(),
+    trigger_type: text('triggerType', 'What started it, e.g. scheduler, manual, retry.'),
+    params: text('params', 'Parameters it ran with, as NAME=value pairs or JSON, as delivered.'),
+    labels: json('labels|tags', 'Labels (tags) of the run, as delivered: usually a list.'),
+    worker_id: text('workerId', 'The worker that ran it; local: the engine itself.'),
+    root_dag_name: text('rootDAGRunName', 'DAG of the run at the root of its sub-runs; may be its own.'),
+    root_dag_run_id: text('rootDAGRunId', 'That run.'),
+    parent_dag_name: text('parentDAGRunName', 'DAG of the run that called it; null if none did.'),
+    parent_dag_run_id: text('parentDAGRunId', 'That run.'),
+    auto_retry_count: count('autoRetryCount', 'How often the engine retried it by itself.'),
+    log_path: text('log', 'Where the engine keeps its log.'),
+    error: text('error', 'Why it failed, where the source gives a reason for the whole run.'),
   },
   { indexes: ['(source_id, started_at)', '(started_at)'] },
 );
 
-export const dagRunSteps = table(
+export const dagRunSteps = core.table(
   'workflow.dag_run_steps',
   'Steps and handlers of the runs of DAGs, one row each, as they were when the run was last read.',
   {
-    dag_name: text('The DAG, see workflow.dags.name.').key(),
-    dag_run_id: text('The run, see workflow.dag_runs.dag_run_id.').key(),
-    step_name: text('Name of the step; of a handler without one its kind, e.g. onFailure.').key(),
-    occurrence: int('0; counts on where a run has several steps of one name, in their order.').key(),
-    position: int('Place among the steps of its run, from 0; handlers come last.'),
-    kind: text('step, or the handler it is: onInit, onSuccess, onFailure, onCancel, onExit.'),
-    status: text("The source's status, in lower snake case, e.g. running, partially_succeeded.").nullable(),
-    status_code: bigint('The same as a number, where the source gives one.').nullable(),
-    state: text(`Meaning of the status: ${states}.`),
-    started_at: timestamptz('When it started (UTC); null if it did not.').nullable(),
-    finished_at: timestamptz('When it ended (UTC); null if it did not.').nullable(),
-    retry_count: bigint('How often it was tried again.').nullable(),
-    done_count: bigint('How often it ended; more than 1 for steps that repeat.').nullable(),
-    error: text('Why it failed.').nullable(),
-    depends: texts('Names of the steps it waits for.'),
-    sub_runs: jsonb('Runs of other DAGs that it started, as delivered.').nullable(),
-    stdout_tail: text('Of a failed step: the last 65,536 characters of its output.').nullable(),
-    stderr_tail: text('Of a failed step: the end of its error output, in the same way.').nullable(),
-    log_problem: text('Why an end of the log is missing although the step has one.').nullable(),
+    dag_name: core.text('The DAG, see workflow.dags.name.').key(),
+    dag_run_id: core.text('The run, see workflow.dag_runs.dag_run_id.').key(),
+    step_name: core.text('Name of the step; of a handler without one its kind, e.g. onFailure.').key(),
+    occurrence: core.int('0; counts on where a run has several steps of one name, in their order.').key(),
+    position: core.int('Place among the steps of its run, from 0; handlers come last.'),
+    kind: core.text('step, or the handler it is: onInit, onSuccess, onFailure, onCancel, onExit.'),
+    ...standing,
+    started_at: instant('startedAt', 'When it started (UTC); null if it did not.'),
+    finished_at: instant('finishedAt', 'When it ended (UTC); null if it did not.'),
+    retry_count: count('retryCount', 'How often it was tried again.'),
+    done_count: count('doneCount', 'How often it ended; more than 1 for steps that repeat.'),
+    error: text('error', 'Why it failed.'),
+    depends: json('depends', 'Names of the steps it waits for, as delivered.'),
+    sub_runs: json('subRuns', 'Runs of other DAGs that it started, as delivered.'),
   },
 );
 

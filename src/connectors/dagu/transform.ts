@@ -1,103 +1,223 @@
-/** Records of the workflow engine to rows: fields.ts gives each value its column, here it is read by the column's type. */
+/**
+ * DAGs, runs and steps of all dialects to rows: first each member is given its column (tables.ts has their names), then
+ * the values are read by the types of the columns.
+ */
 
-import { BadData } from '../../core/errors.ts';
+import { BadData, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
-import { type JsonObject, own } from '../../core/record-object.ts';
+import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as read from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
+import { standingOf } from '../../core/run-states.ts';
 import type { Transform } from '../../core/stream.ts';
-import type { ColumnType, Row, Value } from '../../core/table.ts';
-import { parseAnyInstant } from '../../core/time.ts';
-import { type Columns, type Dag, isNoInstant, type Run, textOf } from './fields.ts';
+import type { ColumnType, DeclaredTable, Row, Table, Value } from '../../core/table.ts';
+import { formatInstant, type Instant, parseAnyInstant } from '../../core/time.ts';
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
 
-type Read = (r: Reading, values: JsonObject, column: string) => Value;
+/** `contract`: `/api/v1` with an envelope · `1.30`: `/api/v2` of Dagu 1.17 to 1.30 · `2.x`: `/api/v1` of Dagu 2. */
+export type Dialect = 'contract' | '1.30' | '2.x';
+
+/**
+ * One execution of a DAG by the columns of its table, as the transform receives it; `_extra` has what no column holds,
+ * under its own names. Instants are RFC 3339.
+ */
+export interface Run {
+  readonly dag_name: string;
+  /** The key of its row; '' where the source gives neither an id nor a start. */
+  readonly dag_run_id: string;
+  /** What distinguishes two executions of one id. */
+  readonly begun_at?: string | undefined;
+  /** Handlers last. Absent: the source did not give them. */
+  readonly steps?: readonly JsonObject[];
+  /** True where `steps` names only some of the steps. */
+  readonly isPartial?: boolean;
+  readonly [column: string]: Json;
+}
+
+const isFilled = (value: Json): boolean => value !== undefined && value !== null && value !== '';
+
+/** The columns of a table that name members of the record, and in `_extra` what is left of it. */
+const columnsOf = (record: JsonObject, { declared }: Pick<DeclaredTable, 'declared'>): JsonObject => {
+  const values: Record<string, Json> = {};
+  const _extra = { ...record };
+  for (const [column, type] of Object.entries(declared)) {
+    if (!('members' in type)) continue;
+    const members = type.members as readonly string[];
+    const name = members.find((one) => isFilled(own(record, one))) ?? members[0] ?? '';
+    values[column] = own(record, name);
+    delete _extra[name];
+  }
+  return { ...values, _extra };
+};
+
+/** Text, or a number as its digits; undefined for an empty text and everything else. */
+export const textOf = (value: Json): string | undefined => {
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+/** Null where it says that there is no instant: Dagu writes `""` or `-`, Go the year 1, counts of seconds 0. Undefined for what is none. */
+export const instantIn = (value: Json): Instant | null | undefined => {
+  if (!isFilled(value) || value === '-' || value === 0 || value === '0001-01-01T00:00:00Z') return null;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  try {
+    return parseAnyInstant(value);
+  } catch (error) {
+    if (error instanceof BadData) return undefined;
+    throw error;
+  }
+};
+
+/** An instant in RFC 3339; undefined where there is none. */
+export const instantText = (value: Json): string | undefined => {
+  const instant = instantIn(value);
+  return typeof instant === 'bigint' ? formatInstant(instant) : undefined;
+};
+
+/** When a run came to be: made, else queued, else started. */
+export const beganAt = ({ begun_at, queued_at, started_at }: Run): Instant | undefined =>
+  [begun_at, queued_at, started_at].map(instantIn).find((one) => typeof one === 'bigint');
+
+/** The columns of a run or a step, with the status as a word, its number and its meaning. The source gives a word, a number or both. */
+const statedIn = (of: 'run' | 'step', record: JsonObject): JsonObject => {
+  const { status, statusLabel, statusText, ...members } = record;
+  const isWord = typeof status === 'string';
+  const label = textOf(statusLabel) ?? textOf(statusText) ?? (isWord ? status : undefined);
+  const { word, state } = standingOf(of, { label, code: typeof status === 'number' ? status : undefined });
+  const columns = columnsOf(members, of === 'run' ? dagRuns : dagRunSteps);
+  return { ...columns, status: word, state, status_code: isWord ? null : status };
+};
+
+/** Dagu puts the definition of a step into `step`. The contract may name a step by a text alone. */
+const stepIn = (record: Json, kind: string): JsonObject => {
+  const { step, name: outer, ...members } = isObject(record) ? record : { name: record };
+  const { name = outer, depends = members.depends, ...definition } = isObject(step) ? step : {};
+  const more = Object.keys(definition).length > 0 && { definition };
+  return { ...statedIn('step', { ...members, ...more, depends }), kind, step_name: name };
+};
+
+/** A step without a name is called by its number, a handler by its kind; steps of one name are counted. */
+const numbered = (steps: readonly JsonObject[]): readonly JsonObject[] => {
+  const counts = new Map<string, number>();
+  return steps.map(({ kind, ...step }, position) => {
+    const step_name = textOf(step.step_name) ?? (kind === 'step' ? `step ${position + 1}` : String(kind));
+    const occurrence = counts.get(step_name) ?? 0;
+    counts.set(step_name, occurrence + 1);
+    return { ...step, kind, step_name, occurrence, position };
+  });
+};
+
+/** The members that hold handlers; 2.x says onAbort for onCancel. */
+const handlers = ['onInit', 'onSuccess', 'onFailure', 'onCancel', 'onAbort', 'onExit'];
+
+/** When a run was made, by the folder of its log `…/dag-run_20261121_072425Z_<id>/…` (measured on 1.30.2; a retry keeps it). */
+const madeAt = (log: Json): string | undefined => {
+  const found = /dag-run_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)Z_/.exec(textOf(log) ?? '');
+  const [, year, month, day, hour, minute, second] = found ?? [];
+  return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+};
+
+/** A summary or the details of a run. `dag`: its name, where the request gives it. */
+export const runIn = (record: JsonObject, dag?: string): Run => {
+  const { name, nodes, steps = nodes, runningSteps, ...others } = record;
+  const listed = [steps, runningSteps].find((one) => Array.isArray(one)) ?? [];
+  const found = listed.map((step) => stepIn(step, 'step'));
+  const isHandler = ([key, value]: [string, Json]): boolean => handlers.includes(key) && isObject(value);
+  for (const [key, value] of Object.entries(others).filter(isHandler))
+    found.push(stepIn(value, key === 'onAbort' ? 'onCancel' : key));
+  const members = Object.fromEntries(Object.entries(others).filter((member) => !isHandler(member)));
+  const columns = statedIn('run', members);
+  return {
+    ...columns,
+    dag_name: dag ?? textOf(name) ?? '',
+    dag_run_id: textOf(columns.told_run_id) ?? '',
+    begun_at: madeAt(columns.log_path),
+    steps: numbered(found),
+    isPartial: !Array.isArray(steps),
+  };
+};
+
+/** A DAG by the columns of its table, with the status of its newest run. */
+export const dagOf = (columns: JsonObject, latest: Run | undefined): JsonObject => ({
+  ...{ ...columns, status: latest?.status, state: latest?.state },
+});
+
+/** A DAG of Dagu's list. One that never ran has a newest run without an id (measured on 1.30.2). */
+export const dagIn = (record: Json): JsonObject => {
+  const { dag, latestDAGRun, ...others } = isObject(record) ? record : {};
+  const { name, ...members } = { ...others, ...(isObject(dag) && dag) };
+  const latest = isObject(latestDAGRun) ? runIn(latestDAGRun) : undefined;
+  return dagOf({ ...columnsOf(members, dags), name }, latest);
+};
+
+/**
+ * `data` of the contract's envelope; the members of `details` ("execution details") count as those of the status. Throws
+ * `Refused` for the envelope of an error, under any HTTP status.
+ */
+export const payloadOf = (body: Json): JsonObject => {
+  const { status, data, message } = isObject(body) ? body : {};
+  if (status === 'error') throw new Refused(`answered with an error: ${textOf(message)}`, 200, []);
+  const { details, ...others } = status === 'success' && isObject(data) ? data : {};
+  return isObject(details) ? { ...others, ...details } : { ...others, ...(isFilled(details) && { details }) };
+};
+
+/** The current execution in a status of the contract. Throws `UnexpectedContent` where the status has no state. */
+export const currentRun = (body: Json, dag: string): Run => {
+  const run = runIn(payloadOf(body), dag);
+  if (run.status === null) throw new UnexpectedContent(`the status of ${dag} has no word for its state`);
+  const begun_at = instantText(run.started_at);
+  return { ...run, begun_at, dag_run_id: run.dag_run_id || (begun_at ? `started:${begun_at}` : '') };
+};
+
+type Read = (r: Reading, record: JsonObject, column: string) => Value;
 
 /** What cannot be read as an instant is kept with the reason. */
-const moment: Read = (r, values, column) => {
-  const value = own(values, column);
-  if (isNoInstant(value)) return null;
-  try {
-    if (typeof value === 'string' || typeof value === 'number') return parseAnyInstant(value);
-  } catch (error) {
-    if (!(error instanceof BadData)) throw error;
-  }
-  return r.flip(column, value, 'an instant');
+const moment: Read = (r, record, column) => {
+  const instant = instantIn(own(record, column));
+  return instant === undefined ? r.flip(column, own(record, column), 'an instant') : instant;
 };
 
 /** Text; a number as its digits, because the contract does not say what ids are. Empty text is null. */
-const scalar: Read = (r, values, column) => {
-  const value = own(values, column);
-  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
-  return isNumber ? String(value) : read.text(r, values, column) || null;
-};
+const scalar: Read = (r, record, column) =>
+  textOf(own(record, column)) ?? (read.text(r, record, column) || null);
 
-const json: Read = (r, values, column) => {
-  const value = own(values, column);
+const json: Read = (r, record, column) => {
+  const value = own(record, column);
   return value === undefined || value === null ? null : r.json(column, value);
 };
 
-const texts: Read = (r, values, column) => {
-  const found = read.list(r, values, column);
-  const good = found.filter((one) => typeof one === 'string');
-  if (good.length < found.length) r.flip(column, found, 'a list of texts');
-  return good;
+const readers: Partial<Record<ColumnType, Read>> = {
+  ...{ text: scalar, bigint: read.id, int: read.int4, bool: read.bool },
+  ...{ timestamptz: moment, jsonb: json },
 };
 
-const readers = new Map<ColumnType, Read>([
-  ['text', scalar],
-  ['bigint', read.id],
-  ['timestamptz', moment],
-  ['jsonb', json],
-  ['bool', read.bool],
-  ['text[]', texts],
-]);
-
-/** The row of a table: the columns that are `given`, and all others from the record. An unknown word for a state is noted (R17). */
-const rowOf = (r: Reading, columns: object, { values, rest }: Columns, given: Row): Row => {
-  r.keepUnknown(rest, new Set());
-  if (values.state === 'unknown' && values.status !== null)
-    r.note(`status: an unknown word: ${textOf(values.status)?.slice(0, 60)}`);
+/** The row of a table. An unknown word for a state is noted (R17). */
+const rowOf = (r: Reading, { columns, key }: Table, { _extra, ...record }: JsonObject): Row => {
+  if (isObject(_extra)) r.keepUnknown(_extra, new Set());
+  const word = record.state === 'unknown' ? textOf(record.status) : undefined;
+  if (word !== undefined) r.note(`status: an unknown word: ${word.slice(0, 60)}`);
   const row: Record<string, Value> = {};
-  for (const [column, type] of Object.entries(columns))
-    if (column !== '_extra')
-      row[column] = given[column] ?? readers.get(type as ColumnType)?.(r, values, column) ?? null;
+  for (const [column, type] of Object.entries(columns)) {
+    const reader = type === 'text' && key.includes(column) ? read.requiredKey : readers[type];
+    row[column] = reader?.(r, record, column) ?? null;
+  }
   return { ...row, _extra: r.extra() };
 };
 
-/** A `Dag` of fields.ts. Its status is that of its newest run. */
 export const dag: Transform = (record) => {
-  const { name, latest, ...columns } = record as Dag;
   const r = new Reading('workflow.dags', 'DAG', record);
-  const { status = null, state = null } = latest?.values ?? {};
-  const values = { ...columns.values, status, state, latest_dag_run_id: latest?.id };
-  const row = rowOf(r, dags.columns, { ...columns, values }, { name: read.requiredKey(r, { name }, 'name') });
-  return { row, children: {}, notes: r.notes() };
+  return { row: rowOf(r, dags, record as JsonObject), children: {}, notes: r.notes() };
 };
 
-/** A `Run` of fields.ts with its steps. */
+/** A `Run` with its steps. */
 export const dagRun: Transform = (record) => {
-  const { dag, id, begun_at, steps, isPartial, ...columns } = record as Run;
-  const r = new Reading('workflow.dag_runs', 'run', record);
-  const key = {
-    dag_name: read.requiredKey(r, { dag }, 'dag'),
-    dag_run_id: read.requiredKey(r, { id }, 'id'),
-  };
-  const row = rowOf(r, dagRuns.columns, { ...columns, values: { ...columns.values, begun_at } }, key);
-  const children = steps === undefined ? {} : { steps: stepRows(r, key, steps) };
-  return { row, children, notes: r.notes(), ...(isPartial && { partial: ['steps'] }) };
-};
-
-/** A step without a name is called by its number, a handler by its kind. */
-const stepRows = (r: Reading, key: Row, steps: readonly Columns[]): readonly Row[] => {
-  const seen = new Map<string, number>();
-  return steps.map((step, position) => {
-    const kind = String(step.values.kind);
-    const name = textOf(step.values.step_name) ?? (kind === 'step' ? `step ${position + 1}` : kind);
-    const occurrence = seen.get(name) ?? 0;
-    seen.set(name, occurrence + 1);
-    const at = r.row('steps', position);
-    const step_name = read.keyText(at, 'step_name', name);
-    return rowOf(at, dagRunSteps.columns, step, { ...key, occurrence, position, step_name });
-  });
+  const { steps, isPartial, ...run } = record as Run;
+  const { dag_name, dag_run_id } = run;
+  const r = new Reading('workflow.dag_runs', 'run', { id: dag_run_id });
+  const row = rowOf(r, dagRuns, run);
+  const stepRow = (step: JsonObject, position: number): Row =>
+    rowOf(r.row('steps', position), dagRunSteps, { ...step, dag_name, dag_run_id });
+  const children = steps && { steps: steps.map(stepRow) };
+  return { row, children: children ?? {}, notes: r.notes(), ...(isPartial && { partial: ['steps'] }) };
 };

@@ -1,8 +1,14 @@
 import http from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findDialect, openHttp } from '../../../../src/connectors/dagu/client.ts';
-import { currentRun, type Dialect, dagIn, runIn } from '../../../../src/connectors/dagu/fields.ts';
-import { dag, dagRun } from '../../../../src/connectors/dagu/transform.ts';
+import {
+  currentRun,
+  type Dialect,
+  dag,
+  dagIn,
+  dagRun,
+  runIn,
+} from '../../../../src/connectors/dagu/transform.ts';
 
 let close: (() => Promise<void>) | undefined;
 afterEach(() => close?.());
@@ -137,7 +143,9 @@ describe('a status of the contract', () => {
   });
 
   test('has no run where there was no execution, and fails where it has no state', () => {
-    expect(currentRun(told({ status: 'not_started', details: null }), 'load')).toMatchObject({ id: '' });
+    expect(currentRun(told({ status: 'not_started', details: null }), 'load')).toMatchObject({
+      dag_run_id: '',
+    });
     for (const body of [{}, told({}), told(null), [], { status: 'running' }])
       expect(() => currentRun(body, 'load')).toThrow(/no word for its state/);
   });

@@ -1,0 +1,65 @@
+/** One opened engine, as its streams see it, and what they share. */
+
+import { TidemarkError, UnexpectedContent } from '../../core/errors.ts';
+import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
+import type { Http, Json } from '../../core/request.ts';
+import { mapConcurrent } from '../../reading/map-concurrent.ts';
+import { type findDialect, ofOneRequest, sendOptional, statusRequest } from './client.ts';
+import { currentRun } from './transform.ts';
+
+export interface Workflow {
+  readonly http: Http;
+  /** DAGs to read, by name or file name; empty: all that the engine has. */
+  readonly dags: readonly string[];
+  /** Reports a warning of the run. */
+  readonly note: (message: string) => void;
+  /** The dialect; the engine is asked once. */
+  readonly found: (signal: AbortSignal) => ReturnType<typeof findDialect>;
+}
+
+/** Records are made of several answers, so a reject keeps the record as it was made: a replay maps the same. */
+export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading => ({
+  ...{ pages, id, bytes: (record) => Buffer.from(JSON.stringify(record)) },
+});
+
+/** A page for each record. */
+export async function* pagesOf(records: AsyncIterable<Json>): AsyncGenerator<Page, WalkEnd, void> {
+  const none = { raw: Buffer.alloc(0), total: undefined, offset: undefined, date: undefined };
+  let count = 0;
+  for await (const record of records) {
+    yield { ...none, records: [record], receivedAt: performance.now() };
+    count += 1;
+  }
+  return { expected: count, fetched: count, matched: true, passes: 1 };
+}
+
+/**
+ * The results of `work`, four at once. An item whose work fails keeps no other out: the first failure is thrown at the
+ * end, with the name of the item.
+ */
+export async function* each<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  nameOf: (item: T) => string,
+  work: (item: T, signal: AbortSignal) => Promise<R>,
+  signal: AbortSignal,
+): AsyncGenerator<R, void, void> {
+  const settled = (item: T, until: AbortSignal): Promise<R | TidemarkError> =>
+    work(item, until).catch((error: unknown) => {
+      const cause = ofOneRequest(error);
+      return new UnexpectedContent(`${nameOf(item)}: ${cause.message}`, { cause });
+    });
+  let failure: TidemarkError | undefined;
+  for await (const result of mapConcurrent(items, 4, settled, signal))
+    if (result instanceof TidemarkError) failure ??= result;
+    else yield result;
+  if (failure !== undefined) throw failure;
+}
+
+/** The current execution of each named DAG by its status of the contract; without `run` the engine does not know the DAG. */
+export const statuses = ({ http, dags }: Workflow, signal: AbortSignal) => {
+  const ask = async (dag: string, until: AbortSignal) => {
+    const answer = await sendOptional({ http, signal: until }, statusRequest(dag));
+    return { dag, run: answer && currentRun(answer.body, dag) };
+  };
+  return each(dags, (dag) => dag, ask, signal);
+};
