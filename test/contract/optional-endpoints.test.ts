@@ -1,25 +1,22 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { htmlPage, status } from '../../simulators/shared/faults.ts';
 import { UnexpectedContent } from '../../src/core/errors.ts';
-import { openRig, type Rig } from '../support/rig.ts';
-import { smallSite } from '../support/small-site.ts';
-
-let rig: Rig;
-afterEach(() => rig.close());
+import { issueDifferences } from '../support/oracle.ts';
+import { testRig } from '../support/rig.ts';
 
 const always = { times: Number.POSITIVE_INFINITY };
-const bare = { ...smallSite, issues: 40, dialect: 'contract', bare: true } as const;
+const bare = { issues: 40, dialect: 'contract', bare: true } as const;
 
-test('a first run at a server with nothing beyond the contract speaks of no interrupted walk', async () => {
-  rig = await openRig(bare);
+test('a first run at a server with nothing beyond the contract notes no interrupted read', async () => {
+  const rig = await testRig(bare);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   const notes = rig.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
   expect(notes).toContain('search: offset paging with totals');
   expect(notes.filter((note) => note.includes('interrupted'))).toEqual([]);
 });
 
-test('a reconciliation of a tracker without single issues (405) loses no row, and says why it concludes nothing', async () => {
-  rig = await openRig({ ...bare, issues: 10 });
+test('a reconcile of a tracker without single issues (405) deletes nothing and says why', async () => {
+  const rig = await testRig({ ...bare, issues: 10 });
   rig.tracker.script.at(always, {
     name: '405',
     answer: (answer) => (answer.status === 404 ? { ...answer, status: 405 } : answer),
@@ -35,8 +32,8 @@ test('a reconciliation of a tracker without single issues (405) loses no row, an
   expect(await rig.rows('select id from tracker.issues where _deleted_at is not null')).toEqual([]);
 });
 
-test('an endpoint of the contract that shows a page fails', async () => {
-  rig = await openRig(bare);
+test('an endpoint of the contract that answers with a page fails', async () => {
+  const rig = await testRig(bare);
   rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board', ...always }, htmlPage);
   expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
   rig.tracker.script.at({ endpoint: '/rest/api/3/project/search', ...always }, htmlPage);
@@ -44,12 +41,25 @@ test('an endpoint of the contract that shows a page fails', async () => {
 });
 
 test.each([
-  ['a refusal', status(400)],
+  ['400', status(400)],
   ['a page', htmlPage],
-])('%s in place of an optional endpoint fails its stream', async (_, fault) => {
-  rig = await openRig({ ...bare, bare: false });
+])('an optional endpoint that answers with %s fails its stream', async (_, fault) => {
+  const rig = await testRig({ issues: 40, dialect: 'contract' });
   rig.tracker.script.at({ endpoint: '/rest/api/3/status', ...always }, fault);
   const report = await rig.sync();
   expect(report.status).toBe('partly_failed');
   expect(report.streams.find(({ stream }) => stream === 'statuses')).toMatchObject({ status: 'failed' });
+});
+
+test('an optional list of fields that answers 401 costs no issue and no value', async () => {
+  const rig = await testRig({ dialect: 'contract' });
+  const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/field', ...always }, status(401));
+  const report = await rig.sync({ streams: ['fields', 'issues'] });
+  expect(rule.fired).toBeGreaterThan(0);
+  const statuses = report.streams.map(({ stream, status: outcome }) => [stream, outcome]);
+  expect(statuses).toEqual([
+    ['fields', 'partial'],
+    ['issues', 'ok'],
+  ]);
+  expect(await issueDifferences(rig)).toEqual([]);
 });

@@ -1,22 +1,29 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Fault, status } from '../../simulators/shared/faults.ts';
+import type { RunReport } from '../../src/core/run.ts';
 import { sync } from '../../src/engine/sync.ts';
 import { fingerprint } from '../support/oracle.ts';
-import { openRig, type Rig } from '../support/rig.ts';
-import { smallSite } from '../support/small-site.ts';
+import { type Rig, testRig } from '../support/rig.ts';
+
+const day = 86_400_000;
+const always = { times: Number.POSITIVE_INFINITY };
+const [boardSprints, sprintIssues] = [
+  '/rest/agile/1.0/board/{id}/sprint',
+  '/rest/agile/1.0/sprint/{id}/issue',
+];
+const succeeded = { status: 'succeeded' };
+const unchanged = { status: 'succeeded', counts: { inserted: 0, updated: 0 } };
 
 let rig: Rig;
-afterEach(() => rig.close());
-
-/** A site with a sprint that has issues and shows on the board it was made on alone. */
-const open = async (dialect: 'contract' | 'vendor') => {
-  rig = await openRig({ ...smallSite, dialect });
-  const { boards, boardSprints, sprintIssues, sprints } = rig.tracker.oracle();
+/** A site with a sprint that has issues and is shown by one board, the one that it was created on. */
+const open = async (dialect: 'contract' | 'vendor' = 'vendor') => {
+  rig = await testRig({ dialect });
+  const { boards, boardSprints: shown, sprintIssues: members, sprints } = rig.tracker.oracle();
   const found = sprints.find(
     ({ id, goal }) =>
       goal !== '' &&
-      boardSprints.filter((one) => one.sprintId === id).length === 1 &&
-      sprintIssues.filter((one) => one.sprintId === id).length > 1,
+      shown.filter(({ sprintId }) => sprintId === id).length === 1 &&
+      members.filter(({ sprintId }) => sprintId === id).length > 1,
   );
   if (found === undefined) throw new Error('the seed has no such sprint');
   expect(boards.length).toBeGreaterThan(1);
@@ -28,106 +35,91 @@ const rowsOf = (id: number) =>
     'select id::int, name, state, board_id::int, goal, _deleted_at from tracker.sprints where id = $1',
     [id],
   );
-const membersOf = async (id: number): Promise<readonly string[]> =>
-  (
-    await rig.rows<{ id: string }>(
-      'select issue_id as id from tracker.issue_sprints where sprint_id = $1 order by 1',
-      [id],
-    )
-  ).map((row) => row.id);
+const membersOf = async (id: number): Promise<readonly string[]> => {
+  const query =
+    'select issue_id::text as id from tracker.issue_sprints where sprint_id = $1 order by issue_id';
+  return (await rig.rows<{ id: string }>(query, [id])).map((row) => row.id);
+};
 const trueMembersOf = (id: number): readonly string[] =>
   rig.tracker
     .oracle()
     .sprintIssues.flatMap((one) => (one.sprintId === id ? [one.issueId] : []))
     .sort((a, b) => Number(a) - Number(b));
+const streamOf = ({ streams }: RunReport, name: string) => streams.find(({ stream }) => stream === name);
+const listOf = (board: number | undefined) => ({
+  ...always,
+  match: ({ path }: { readonly path: string }) => path.endsWith(`/board/${board}/sprint`),
+});
+
+/** Changes a sprint, and an issue of it, a day later. */
+const changeByIssue = (id: number, change: { name: string; state?: 'closed' }, issue?: string): void => {
+  const { state, clock } = rig.tracker;
+  clock.advance(3 * day);
+  state.updateSprint(id, change);
+  state.touch(issue ?? trueMembersOf(id)[0] ?? '');
+};
+/** Its board shows the sprint under a new name, which stands from then on. */
+const listedByBoard = async (id: number, show: () => void): Promise<void> => {
+  show();
+  rig.tracker.state.updateSprint(id, { name: 'Listed by a board' });
+  rig.tracker.clock.advance(day);
+  for (let run = 0; run < 2; run += 1) {
+    expect(await rig.sync()).toMatchObject(succeeded);
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
+  }
+};
 
 describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s lists', (dialect) => {
-  test('is the one that issues name, in tracker and in bi; which issues it has is theirs to tell', async () => {
-    const { id, name, state, boardId, goal } = await open(dialect);
-    rig.tracker.state.hideBoard(boardId);
+  test('is what the last issue read says, until a board lists it', async () => {
+    const { id, name, state: first, boardId, goal } = await open(dialect);
+    const { state } = rig.tracker;
+    state.hideBoard(boardId);
     const report = await rig.sync();
-    expect(report).toMatchObject({ status: 'succeeded' });
+    expect(report).toMatchObject(succeeded);
     expect(await rig.rows('select 1 from tracker.boards where id = $1', [boardId])).toEqual([]);
-    expect(await rowsOf(id)).toEqual([{ id, name, state, board_id: boardId, goal, _deleted_at: null }]);
+    expect(await rowsOf(id)).toEqual([
+      { id, name, state: first, board_id: boardId, goal, _deleted_at: null },
+    ]);
     expect(await membersOf(id)).toEqual(trueMembersOf(id));
-    expect(
-      await rig.rows('select sprint_name as name from bi.sprints where sprint_id = $1', [String(id)]),
-    ).toEqual([{ name }]);
-    // Each sprint that came to be here is counted, whoever told of it.
-    const [{ n } = { n: 0 }] = await rig.rows<{ n: number }>(
-      'select count(*)::int as n from tracker.sprints',
-    );
-    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({
-      counts: { inserted: n },
-    });
+    const shown = 'select sprint_name as name from bi.sprints where sprint_id = $1';
+    expect(await rig.rows(shown, [String(id)])).toEqual([{ name }]);
+    // Sprints made from issues are counted too.
+    const all = await rig.rows('select from tracker.sprints');
+    expect(streamOf(report, 'sprints')).toMatchObject({ counts: { inserted: all.length } });
     const before = await fingerprint(rig);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    expect(await rig.sync()).toMatchObject(unchanged);
     expect(await fingerprint(rig)).toEqual(before);
-  });
 
-  test('is as an issue told of it last, until a board lists it: from then on as the board does', async () => {
-    const { id, boardId, goal } = await open(dialect);
-    const { state, clock } = rig.tracker;
-    state.hideBoard(boardId);
-    await rig.sync();
-    clock.advance(60_000);
-    state.updateSprint(id, { name: 'Told by an issue', state: 'closed' });
-    state.touch(trueMembersOf(id)[0] ?? '');
-    await rig.sync();
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Told by an issue', state: 'closed' }]);
-    state.showBoard(boardId);
-    state.updateSprint(id, { name: 'Listed by a board' });
-    clock.advance(60_000);
-    for (let run = 0; run < 2; run += 1) {
-      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-      expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed', goal }]);
+    const [one = '', two = ''] = trueMembersOf(id);
+    const other = [...rig.tracker.oracle().issues.keys()].find((issue) => !trueMembersOf(id).includes(issue));
+    // The newest change is always read. Another issue takes that place before the first name comes back.
+    for (const [named, issue] of [
+      ['Renamed for a while', two],
+      ['Renamed for a while', other],
+      [name, one],
+    ] as const) {
+      changeByIssue(id, { name: named }, issue);
+      expect(await rig.sync()).toMatchObject(succeeded);
+      expect(await rowsOf(id)).toMatchObject([{ name: named }]);
     }
+    await listedByBoard(id, () => state.showBoard(boardId));
     await rig.reconcile();
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', _deleted_at: null }]);
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', goal, _deleted_at: null }]);
   });
 
-  test('is as the issue that was read last tells, also where that one has told the same before', async () => {
+  test('is there too where the list of its board is closed', async () => {
     const { id, name, boardId } = await open(dialect);
-    const { state, clock } = rig.tracker;
-    const [first = '', second = ''] = trueMembersOf(id);
-    const another =
-      [...rig.tracker.oracle().issues.keys()].find((issue) => !trueMembersOf(id).includes(issue)) ?? '';
-    state.hideBoard(boardId);
-    await rig.sync();
-    const night = async (called: string, changed: string): Promise<void> => {
-      clock.advance(3 * 86_400_000);
-      state.updateSprint(id, { name: called });
-      state.touch(changed);
-      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    };
-    await night('Renamed for a while', second);
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Renamed for a while' }]);
-    // What changed last is always read again: something else does.
-    await night('Renamed for a while', another);
-    await night(name, first);
-    expect(await rowsOf(id)).toMatchObject([{ name }]);
-  });
-
-  test('is there, too, where a board is seen and its sprints are closed to us', async () => {
-    const { id, name, boardId } = await open(dialect);
-    const shut = rig.tracker.script.at(
-      {
-        endpoint: '/rest/agile/1.0/board/{id}/sprint',
-        times: Infinity,
-        match: ({ path }) => path.endsWith(`/${boardId}/sprint`),
-      },
-      status(403),
-    );
+    const shut = rig.tracker.script.at(listOf(boardId), status(403));
     const report = await rig.sync();
     expect(shut.fired).toBeGreaterThan(0);
-    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'forbidden' });
+    expect(streamOf(report, 'sprints')).toMatchObject({ status: 'forbidden' });
     expect(await rowsOf(id)).toMatchObject([{ name }]);
     expect(await membersOf(id)).toEqual(trueMembersOf(id));
   });
 });
 
-test('a sprint of which only deleted issues tell is not made of them', async () => {
-  const { id, boardId } = await open('vendor');
+test('a sprint is not made from deleted issues', async () => {
+  const { id, boardId } = await open();
   const { state, clock } = rig.tracker;
   state.hideBoard(boardId);
   await rig.sync();
@@ -135,332 +127,243 @@ test('a sprint of which only deleted issues tell is not made of them', async () 
   clock.advance(60_000);
   await rig.reconcile();
   await rig.rows('delete from tracker.sprints where id = $1', [id]);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync()).toMatchObject(succeeded);
   expect(await rowsOf(id)).toEqual([]);
 });
 
-test('a board that went before an interrupted walk came to it does not stand for all: sprints stay as their boards list them', async () => {
-  const { id, boardId } = await open('vendor');
+test('a board that is gone when an interrupted read resumes takes no sprint from the other boards', async () => {
+  const { id, boardId } = await open();
   const { script, state } = rig.tracker;
   const other = rig.tracker.oracle().boards.find((one) => one.type === 'scrum' && one.id !== boardId);
-  const list = {
-    endpoint: '/rest/agile/1.0/board/{id}/sprint',
-    times: Infinity,
-    match: ({ path }: { readonly path: string }) => path.endsWith(`/${other?.id}/sprint`),
-  };
   const sprints = { streams: ['sprints'] };
   await rig.sync({ streams: ['boards', 'issues'] });
   state.updateSprint(id, { name: 'Listed by a board' });
-  const broken = script.at(list, status(500));
+  const broken = script.at(listOf(other?.id), status(500));
   expect(await rig.sync(sprints)).toMatchObject({ status: 'partly_failed' });
-  expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
   broken.cancel();
-  script.at(list, status(404));
-  const again = await rig.sync(sprints);
-  expect(again.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'ok' });
+  script.at(listOf(other?.id), status(404));
+  expect(streamOf(await rig.sync(sprints), 'sprints')).toMatchObject({ status: 'ok' });
   expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
 });
 
-test('a sprint that is listed without the board it was created on has one, and the same each night, whichever board lists it last', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'vendor' });
-  rig.tracker.script.at(
-    { endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity },
-    {
-      name: 'no originBoardId',
-      answer: (answer) => ({
-        ...answer,
-        body: Buffer.from(answer.body.toString().replace(/,"originBoardId":\d+/g, '')),
-      }),
-    },
-  );
-  const { sprints, boardSprints, sprintIssues } = rig.tracker.oracle();
-  const shared = ({ id }: { readonly id: number }) =>
-    boardSprints.filter((one) => one.sprintId === id).length > 1;
-  expect(sprints.filter(shared).length).toBeGreaterThan(0);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-  const boards = () =>
-    rig.rows<{ id: number; board: number }>('select id::int, board_id::int as board from tracker.sprints');
-  const first = new Map((await boards()).map(({ id, board }) => [id, board]));
-  for (const { id, boardId } of sprints) {
-    const named = sprintIssues.some((one) => one.sprintId === id);
-    const showing = boardSprints.flatMap((one) => (one.sprintId === id ? [one.boardId] : []));
-    expect(first.get(id)).toBe(named ? boardId : Math.min(...showing));
-  }
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
-  expect(new Map((await boards()).map(({ id, board }) => [id, board]))).toEqual(first);
+test('a sprint without originBoardId has the same board in every run, whichever board lists it last', async () => {
+  rig = await testRig({ dialect: 'vendor' });
+  const without: Fault = {
+    name: 'no originBoardId',
+    answer: (answer) => ({
+      ...answer,
+      body: Buffer.from(answer.body.toString().replace(/,"originBoardId":\d+/g, '')),
+    }),
+  };
+  rig.tracker.script.at({ endpoint: boardSprints, ...always }, without);
+  const { sprints, boardSprints: shown, sprintIssues: members } = rig.tracker.oracle();
+  const boardsOf = (id: number) => shown.flatMap((one) => (one.sprintId === id ? [one.boardId] : []));
+  expect(sprints.filter(({ id }) => boardsOf(id).length > 1).length).toBeGreaterThan(0);
+  const stored = () => rig.rows('select id::int, board_id::int as board from tracker.sprints order by id');
+  const truth = sprints.map(({ id, boardId }) => ({
+    id,
+    board: members.some(({ sprintId }) => sprintId === id) ? boardId : Math.min(...boardsOf(id)),
+  }));
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect(await stored()).toEqual(truth.toSorted((a, b) => a.id - b.id));
+  expect(await rig.sync()).toMatchObject(unchanged);
+  expect(await stored()).toEqual(truth.toSorted((a, b) => a.id - b.id));
 });
 
-describe('a sprint whose board is gone', () => {
-  const day = 86_400_000;
-
-  test('is as its issues tell from then on, until a board lists it again', async () => {
-    const { id, boardId } = await open('vendor');
-    const { state, clock } = rig.tracker;
-    await rig.sync();
-    state.hideBoard(boardId);
-    clock.advance(day);
-    state.updateSprint(id, { name: 'Ended without a board', state: 'closed' });
-    state.touch(trueMembersOf(id)[0] ?? '');
-    await rig.reconcile();
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Ended without a board', state: 'closed' }]);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
-    clock.advance(day);
-    state.showBoard(boardId);
-    state.updateSprint(id, { name: 'Listed by a board' });
-    for (let run = 0; run < 2; run += 1) {
-      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-      expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed' }]);
-    }
-  });
-
-  test('stays as the board told of it last where no issue was read since', async () => {
-    const { id, boardId } = await open('vendor');
-    const { state, clock } = rig.tracker;
-    await rig.sync();
-    clock.advance(3 * day);
-    state.updateSprint(id, { name: 'Ended by its board', state: 'closed' });
-    await rig.sync();
-    state.hideBoard(boardId);
-    clock.advance(day);
-    await rig.reconcile();
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
-  });
+test('a sprint whose board is gone stays as it was, then follows its issues, until a board lists it', async () => {
+  const { id, boardId } = await open();
+  const { state, clock } = rig.tracker;
+  await rig.sync();
+  clock.advance(3 * day);
+  state.updateSprint(id, { name: 'Last of its board' });
+  await rig.sync();
+  state.hideBoard(boardId);
+  clock.advance(day);
+  await rig.reconcile();
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Last of its board' }]);
+  changeByIssue(id, { name: 'Ended without a board', state: 'closed' });
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Ended without a board', state: 'closed' }]);
+  expect(await rig.sync()).toMatchObject(unchanged);
+  await listedByBoard(id, () => state.showBoard(boardId));
 });
 
-test('a board that becomes one of kanban shows no sprints; they are as their issues tell from then on, until it lists them again', async () => {
-  const { id, boardId } = await open('vendor');
+test('a kanban board shows no sprints; they follow their issues until it is a scrum board', async () => {
+  const { id, boardId } = await open();
   const { state, clock } = rig.tracker;
   const become = (type: 'kanban' | 'scrum') => {
     const board = state.boards.get(boardId);
     if (board !== undefined) state.boards.set(boardId, { ...board, type });
-    clock.advance(86_400_000);
+    clock.advance(day);
   };
-  const shownOn = async () =>
-    (await rig.rows('select sprint_id from tracker.board_sprints where board_id = $1', [boardId])).length;
-  await rig.sync();
-  const before = await shownOn();
-  expect(before).toBeGreaterThan(0);
-  const shownElsewhere = () =>
-    rig.rows('select board_id, sprint_id from tracker.board_sprints where board_id <> $1 order by 1, 2', [
-      boardId,
-    ]);
-  const others = await shownElsewhere();
-  become('kanban');
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: before });
-  expect(await shownOn()).toBe(0);
-  state.updateSprint(id, { name: 'Ended on a kanban board', state: 'closed' });
-  state.touch(trueMembersOf(id)[0] ?? '');
-  clock.advance(60_000);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
-  expect(await rowsOf(id)).toMatchObject([{ name: 'Ended on a kanban board', state: 'closed' }]);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
-  become('scrum');
-  state.updateSprint(id, { name: 'Listed by a board' });
-  for (let run = 0; run < 2; run += 1) {
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed' }]);
-  }
-  expect(await shownOn()).toBe(before);
-  expect(await shownElsewhere()).toEqual(others);
-});
-
-test('a board that becomes one of kanban shows no sprints where no board lists any, either', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
-  const { state, clock } = rig.tracker;
   const shown = () =>
-    rig.rows<{ board_id: number }>('select board_id::int from tracker.board_sprints order by 1, sprint_id');
+    rig.rows<{ board: number }>(
+      'select board_id::int as board, sprint_id from tracker.board_sprints order by 1, 2',
+    );
   await rig.sync();
   const before = await shown();
-  const [{ board_id } = { board_id: 0 }] = before;
-  const others = before.filter((row) => row.board_id !== board_id);
-  const board = state.boards.get(board_id);
-  if (board === undefined) throw new Error('the board is not there');
-  state.boards.set(board_id, { ...board, type: 'kanban' });
-  clock.advance(86_400_000);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: before.length - others.length });
+  const others = before.filter(({ board }) => board !== boardId);
+  expect(others.length).toBeLessThan(before.length);
+  become('kanban');
+  const deleted = before.length - others.length;
+  expect(await rig.sync()).toMatchObject({ ...succeeded, deleted });
   expect(await shown()).toEqual(others);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0, counts: { inserted: 0 } });
-  expect(await shown()).toEqual(others);
-  state.boards.set(board_id, board);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  changeByIssue(id, { name: 'Ended on a kanban board', state: 'closed' });
+  expect(await rig.sync()).toMatchObject({ ...succeeded, deleted: 0 });
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Ended on a kanban board', state: 'closed' }]);
+  expect(await rig.sync()).toMatchObject(unchanged);
+  await listedByBoard(id, () => become('scrum'));
   expect(await shown()).toEqual(before);
 });
 
-test('sprints that boards have listed stay as they were told where the list is gone for a night', async () => {
-  const { id } = await open('vendor');
+test('a kanban board shows no sprints where no board lists any', async () => {
+  rig = await testRig({ dialect: 'contract', bare: true });
+  const { boards } = rig.tracker.state;
+  const shown = () =>
+    rig.rows<{ id: number }>('select board_id::int as id from tracker.board_sprints order by 1');
+  await rig.sync();
+  const before = await shown();
+  const board = boards.get(before[0]?.id ?? 0);
+  if (board === undefined) throw new Error('no board has sprints');
+  const others = before.filter(({ id }) => id !== board.id);
+  boards.set(board.id, { ...board, type: 'kanban' });
+  rig.tracker.clock.advance(day);
+  expect(await rig.sync()).toMatchObject({ ...succeeded, deleted: before.length - others.length });
+  expect(await rig.sync()).toMatchObject({ ...succeeded, deleted: 0, counts: { inserted: 0 } });
+  expect(await shown()).toEqual(others);
+  boards.set(board.id, board);
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect(await shown()).toEqual(before);
+});
+
+test('sprints stay as their boards listed them while the list answers 404', async () => {
+  const { id } = await open();
   const { state, clock, script } = rig.tracker;
   await rig.sync();
-  clock.advance(3 * 86_400_000);
+  clock.advance(3 * day);
   state.updateSprint(id, { name: 'Ended by its board', state: 'closed' });
   await rig.sync();
-  script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, status(404));
-  const report = await rig.sync();
-  expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'unavailable' });
+  script.at({ endpoint: boardSprints, ...always }, status(404));
+  expect(streamOf(await rig.sync(), 'sprints')).toMatchObject({ status: 'unavailable' });
   expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
 });
 
-describe('a board that says (400) that it has no sprints', () => {
-  const shows = () =>
-    rig.rows<{ n: number }>(
-      'select count(*)::int as n from tracker.board_sprints group by board_id order by board_id',
-    );
-  const streamOf = async (name: string) => (await rig.sync()).streams.find(({ stream }) => stream === name);
-  const refusing = (board: number) =>
-    rig.tracker.script.at(
-      {
-        match: ({ path }) => path === `/rest/agile/1.0/board/${board}/sprint`,
-        times: Number.POSITIVE_INFINITY,
-      },
-      status(400),
-    );
-
-  test('and says so twice has none any more, until it lists them again', async () => {
-    const { boardId } = await open('vendor');
-    await rig.sync();
-    const before = await shows();
-    const once = rig.tracker.script.at(
-      { match: ({ path }) => path.endsWith(`/${boardId}/sprint`) },
-      status(400),
-    );
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect([once.fired, await shows()]).toEqual([1, before]);
-    const rule = refusing(boardId);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await shows()).toHaveLength(before.length - 1);
-    rule.cancel();
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await shows()).toEqual(before);
+describe('a board that answers 400, which means that it has no sprints,', () => {
+  test('has none once it answers so twice, until it lists them', async () => {
+    const { boardId } = await open();
+    const { script } = rig.tracker;
+    const boards = () => rig.rows('select distinct board_id from tracker.board_sprints order by 1');
+    const always400 = script.at(listOf(boardId), status(400));
+    expect(await rig.sync()).toMatchObject(succeeded);
+    const without = await boards();
+    expect(without).not.toContainEqual({ board_id: String(boardId) });
+    always400.cancel();
+    expect(await rig.sync()).toMatchObject(succeeded);
+    const all = await boards();
+    expect(all).toHaveLength(without.length + 1);
+    const once = script.at({ ...listOf(boardId), times: 1 }, status(400));
+    expect(await rig.sync()).toMatchObject(succeeded);
+    expect([once.fired, await boards()]).toEqual([1, all]);
+    script.at(listOf(boardId), status(400));
+    expect(await rig.sync()).toMatchObject(succeeded);
+    expect(await boards()).toEqual(without);
   });
 
-  test('and never had any is read as one without, from the first night on', async () => {
-    const { boardId } = await open('vendor');
-    refusing(boardId);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rig.rows('select 1 from tracker.board_sprints where board_id = $1', [boardId])).toEqual([]);
-  });
-
-  test('behind its first page is refused: it has some', async () => {
-    rig = await openRig({ ...smallSite, years: 3, dialect: 'vendor' });
-    const rule = rig.tracker.script.at(
-      { match: ({ path, query }) => path.endsWith('/sprint') && query.startAt !== undefined, times: 10 },
-      status(400),
-    );
-    const report = await streamOf('board_sprints');
-    expect(report).toMatchObject({ status: 'failed', reason: expect.stringMatching(/answered 400/) });
+  test('fails where its first page showed some', async () => {
+    rig = await testRig({ years: 3, dialect: 'vendor' });
+    const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+      path.endsWith('/sprint') && query.startAt !== undefined;
+    const rule = rig.tracker.script.at({ match, times: 10 }, status(400));
+    const reason = expect.stringMatching(/answered 400/);
+    expect(streamOf(await rig.sync(), 'board_sprints')).toMatchObject({ status: 'failed', reason });
     expect(rule.fired).toBe(2);
   });
 });
 
 describe('sprints that are deleted at the source', () => {
-  const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
-  /** Their own lists answer 404, and where `lists` says so no board shows them any more. */
-  const deleteAll = ({ lists }: { readonly lists: boolean }): void => {
-    const { script } = rig.tracker;
-    const none: Fault = {
-      name: 'no sprints',
-      answer: (answer) => ({
-        ...answer,
-        body: Buffer.from(JSON.stringify({ startAt: 0, maxResults: 50, total: 0, isLast: true, values: [] })),
-      }),
-    };
-    script.at({ endpoint: sprintIssue, times: Infinity }, status(404));
-    if (lists) script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, none);
-  };
-  const night = 86_400_000;
-  /** A board's list without that sprint. */
-  const without = (id: number): Fault => ({
-    name: 'without a sprint',
+  /** A board's list with some of its sprints. */
+  const showing = (isShown: (sprint: { readonly id: number }) => boolean): Fault => ({
+    name: 'fewer sprints',
     answer: (answer) => {
       const body = JSON.parse(String(answer.body));
-      const values = body.values.filter((one: { readonly id: number }) => one.id !== id);
-      return { ...answer, body: Buffer.from(JSON.stringify({ ...body, total: values.length, values })) };
+      const values = body.values.filter(isShown);
+      const total = values.length;
+      return { ...answer, body: Buffer.from(JSON.stringify({ ...body, total, isLast: true, values })) };
     },
   });
 
-  test('one and all fail no night: that those whom no board shows any more are not there says nothing of the others', async () => {
-    await open('vendor');
+  test('do not fail a run where no board shows any', async () => {
+    await open();
     await rig.sync();
-    deleteAll({ lists: true });
-    for (let one = 0; one < 2; one += 1) {
-      rig.tracker.clock.advance(night);
+    rig.tracker.script.at({ endpoint: sprintIssues, ...always }, status(404));
+    rig.tracker.script.at(
+      { endpoint: boardSprints, ...always },
+      showing(() => false),
+    );
+    for (let run = 0; run < 2; run += 1) {
+      rig.tracker.clock.advance(day);
       const report = await rig.sync();
       expect(report.streams.filter((stream) => stream.status !== 'ok')).toEqual([]);
-      expect(report).toMatchObject({ status: 'succeeded' });
+      expect(report).toMatchObject(succeeded);
     }
   });
 
-  test('are deleted here too, with what they held, and are back where a board shows them again', async () => {
-    const { id, boardId } = await open('vendor');
-    const { state, clock } = rig.tracker;
+  test('are deleted with what they held, and are back where a board shows them', async () => {
+    const { id, boardId } = await open();
+    const { state, clock, log } = rig.tracker;
     const planned = state.addSprint(boardId, { name: 'Planned' });
     for (const issue of trueMembersOf(id).slice(0, 2)) state.moveToSprint(issue, planned.id);
     await rig.sync();
-    const held = () => rig.rows('select 1 from tracker.sprint_issues where sprint_id = $1', [planned.id]);
-    const told = () => rig.rows('select 1 from bi.sprints where sprint_id = $1', [String(planned.id)]);
-    expect([(await held()).length, (await told()).length]).toEqual([2, 1]);
-    clock.advance(night);
+    const held = async () => [
+      (await rig.rows('select 1 from tracker.sprint_issues where sprint_id = $1', [planned.id])).length,
+      (await rig.rows('select 1 from bi.sprints where sprint_id = $1', [String(planned.id)])).length,
+    ];
+    expect(await held()).toEqual([2, 1]);
+    clock.advance(day);
     state.deleteSprint(planned.id);
     const report = await rig.sync();
-    expect(report).toMatchObject({ status: 'succeeded' });
-    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ deleted: 3 });
+    expect(report).toMatchObject(succeeded);
+    expect(streamOf(report, 'sprint_issues')).toMatchObject({ deleted: 3 });
     expect(await rowsOf(planned.id)).toMatchObject([{ name: 'Planned', _deleted_at: expect.any(Date) }]);
-    expect([await held(), await told()]).toEqual([[], []]);
-    clock.advance(night);
-    const asked = rig.tracker.script.at({ endpoint: sprintIssue, times: Infinity }, () => undefined);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
-    expect(asked.fired).toBeGreaterThan(0);
+    expect(await held()).toEqual([0, 0]);
+    clock.advance(day);
+    const from = log.length;
+    expect(await rig.sync()).toMatchObject({ ...succeeded, deleted: 0 });
+    expect(log.slice(from).filter(({ path }) => /sprint\/\d+\/issue/.test(path))).not.toEqual([]);
     state.sprints.set(planned.id, { ...planned, name: 'Back' });
-    clock.advance(night);
+    clock.advance(day);
     await rig.sync();
     expect(await rowsOf(planned.id)).toMatchObject([{ name: 'Back', _deleted_at: null }]);
   });
 
-  test('stay while an issue names them: whoever sees one of its issues sees a sprint', async () => {
-    const { id, boardId } = await open('vendor');
+  test('stay while an issue names them', async () => {
+    const { id, boardId } = await open();
     const { script, clock } = rig.tracker;
     await rig.sync();
-    expect((await membersOf(id)).length).toBeGreaterThan(0);
+    expect(await membersOf(id)).not.toEqual([]);
+    const own = ({ path }: { readonly path: string }) => path.includes(`/sprint/${id}/`);
+    script.at({ endpoint: sprintIssues, ...always, match: own }, status(404));
     script.at(
-      { endpoint: sprintIssue, times: Infinity, match: ({ path }) => path.includes(`/${id}/`) },
-      status(404),
+      listOf(boardId),
+      showing((sprint) => sprint.id !== id),
     );
-    script.at(
-      {
-        endpoint: '/rest/agile/1.0/board/{id}/sprint',
-        times: Infinity,
-        match: ({ path }) => path.includes(`/${boardId}/`),
-      },
-      without(id),
-    );
-    clock.advance(8 * night);
+    clock.advance(8 * day);
     await rig.sync();
     expect(await rig.rows('select 1 from tracker.board_sprints where sprint_id = $1', [id])).toEqual([]);
     expect(await rowsOf(id)).toMatchObject([{ _deleted_at: null }]);
   });
 
-  test('are not taken for deleted where boards are not asked for their sprints: then it is the endpoint that is not there', async () => {
-    await open('vendor');
-    const night = () => rig.during((deps) => sync({ ...deps, exclude: ['board_sprints'] }, {}));
-    await night();
-    deleteAll({ lists: false });
-    rig.tracker.clock.advance(8 * 86_400_000);
-    const report = await night();
-    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({
-      status: 'failed',
-    });
+  test.each([
+    ['boards show them', []],
+    ['boards are not read', ['board_sprints']],
+  ])('are not concluded from 404 alone, which then fails: %s', async (_, exclude) => {
+    await open();
+    const run = () => rig.during((deps) => sync({ ...deps, exclude }, {}));
+    await run();
+    rig.tracker.script.at({ endpoint: sprintIssues, ...always }, status(404));
+    rig.tracker.clock.advance(8 * day);
+    expect(streamOf(await run(), 'sprint_issues')).toMatchObject({ status: 'failed' });
     expect(await rig.rows('select 1 from tracker.sprints where _deleted_at is not null')).toEqual([]);
-  });
-
-  test('fail the night where their boards show them: then it is the endpoint that is not there', async () => {
-    await open('vendor');
-    await rig.sync();
-    deleteAll({ lists: false });
-    rig.tracker.clock.advance(night);
-    const report = await rig.sync();
-    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({
-      status: 'failed',
-    });
   });
 });

@@ -73,6 +73,10 @@ export async function differences(rig: Sides, how: Comparison = {}): Promise<rea
   return found;
 }
 
+/** The differences of issues and of what comes with them. */
+export const issueDifferences = (rig: Sides, how: Comparison = {}): Promise<readonly string[]> =>
+  differences(rig, { ...how, issuesOnly: true });
+
 const keyOf = (row: Cells, key: readonly string[]): string => key.map((name) => String(row[name])).join('/');
 
 const rowOf = (text: string, key: readonly string[]): [string, Cells] => {

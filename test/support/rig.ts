@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
 import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/connectors/jira/source.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
@@ -6,6 +7,7 @@ import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { reconcile } from '../../src/engine/reconcile/reconcile.ts';
 import { backfill, sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
+import { smallSite } from './small-site.ts';
 
 /** A tracker to read, a warehouse of its own, and runs between the two: everything real, nothing mocked. */
 export interface Rig {
@@ -102,4 +104,14 @@ export async function openRig(
       await database.drop();
     },
   };
+}
+
+/** A rig on the small site, closed at the end of the test. */
+export async function testRig(
+  options: TrackerOptions = {},
+  settings: Partial<TrackerSettings> = {},
+): Promise<Rig> {
+  const rig = await openRig({ ...smallSite, ...options }, settings);
+  onTestFinished(() => rig.close());
+  return rig;
 }

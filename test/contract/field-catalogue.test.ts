@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest';
+import { type Field, POINTS } from '../../simulators/jira/model.ts';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { type Fault, status } from '../../simulators/shared/faults.ts';
+import type { LoggedRequest } from '../../simulators/shared/script.ts';
+import { issueDifferences } from '../support/oracle.ts';
+import { type Rig, testRig } from '../support/rig.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const streams = { streams: ['projects', 'fields', 'issues'] };
+const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
+const [plain, search] = ['/rest/api/3/field', '/rest/api/3/field/search'];
+const always = { times: Number.POSITIVE_INFINITY };
+const anyList = { ...always, match: ({ path }: LoggedRequest) => path.startsWith(plain) };
+const team = 'customfield_10036';
+
+let rig: Rig;
+/** A site whose issues were synced once. */
+const synced = async (
+  options: TrackerOptions = {},
+  prepare: () => unknown = () => undefined,
+): Promise<Rig['tracker']> => {
+  rig = await testRig({ dialect: 'vendor', ...options });
+  prepare();
+  await rig.sync(streams);
+  return rig.tracker;
+};
+
+/** Syncs some time later; says how many issues were read. */
+const syncAfter = async (ms: number): Promise<number> => {
+  rig.tracker.clock.advance(ms);
+  const report = await rig.sync(streams);
+  expect(report).toMatchObject({ status: 'succeeded' });
+  return report.streams.find(({ stream }) => stream === 'issues')?.counts.received ?? 0;
+};
+const all = (): number => rig.tracker.state.store.size;
+const expectEqual = async (bare = false): Promise<void> =>
+  expect(await issueDifferences(rig, { bare })).toEqual([]);
+
+const count = async (what: string): Promise<number> =>
+  (await rig.rows<{ n: number }>(`select count(*) filter (where ${what})::int as n from tracker.issues`))[0]
+    ?.n ?? 0;
+const withPoints = () => count('story_points is not null');
+const withValue = (id: string) => count(`custom_fields ? '${id}'`);
+/** Why everything was read, in all runs so far. */
+const reasons = (): readonly string[] =>
+  rig.events.flatMap((event) =>
+    event.type === 'note' ? (/^issues: everything is read again: (.*)/.exec(event.message)?.[1] ?? []) : [],
+  );
+/** Takes a custom field out of the site's lists; gives what puts it back. */
+const hide = (id: string): (() => void) => {
+  const { fields } = rig.tracker.state;
+  const field = fields.get(id);
+  if (field === undefined) throw new Error(`the site has no ${id}`);
+  fields.delete(id);
+  return () => fields.set(id, field);
+};
+
+describe('a field that comes to mean story points', () => {
+  test.each([
+    ['vendor', false],
+    ['contract', true],
+  ] as const)('gives all issues their points (%s, plain list missing: %s)', async (dialect, isMissing) => {
+    // Its name alone says what it means.
+    const name = (field: Field | undefined, called: string): void => {
+      if (field === undefined) throw new Error('the site has no field for points');
+      const schema = { ...field.schema, custom: 'float' };
+      rig.tracker.state.fields.set(POINTS, { ...field, name: called, schema });
+    };
+    let field: Field | undefined;
+    await synced({ dialect }, () => {
+      field = rig.tracker.state.fields.get(POINTS);
+      name(field, 'Estimate');
+      if (isMissing) rig.tracker.script.at({ endpoint: plain, ...always }, status(404));
+    });
+    expect(await withPoints()).toBe(0);
+    name(field, 'Story Points');
+    expect(await syncAfter(3 * day)).toBe(all());
+    expect(reasons()).toEqual(['the source has other fields of a kind that decides what its records become']);
+    expect(await withPoints()).toBeGreaterThan(0);
+    await expectEqual();
+    expect(await syncAfter(0)).toBeLessThan(all());
+  });
+});
+
+test('a run without the list of fields (403) reads little; what it read is read again later', async () => {
+  const { state, clock, script } = await synced();
+  clock.advance(day);
+  for (let n = 0; n < 60; n += 1) state.touch(state.store.at(n).id);
+  await syncAfter(hour);
+  const had = await withPoints();
+  state.touch(state.store.at(100).id);
+  const shut = script.at(anyList, status(403));
+  expect(await syncAfter(25 * hour)).toBeLessThan(all());
+  expect(shut.fired).toBeGreaterThan(0);
+  expect(await withPoints()).toBeLessThan(had);
+  shut.cancel();
+  await syncAfter(25 * hour);
+  expect(await withPoints()).toBe(had);
+  await expectEqual();
+});
+
+test.each([404, 403])(
+  'a run in which one of two lists of fields answers %i costs no value for long',
+  async (code) => {
+    const { state, clock, script } = await synced();
+    clock.advance(3 * day);
+    for (let n = 0; n < all(); n += 1) state.touch(state.store.at(n).id);
+    await syncAfter(10 * hour);
+    state.touch(state.store.at(1).id);
+    const shut = script.at({ endpoint: plain, ...always }, status(code));
+    await syncAfter(day);
+    expect(shut.fired).toBeGreaterThan(0);
+    shut.cancel();
+    await syncAfter(day);
+    await expectEqual();
+  },
+);
+
+describe('one bad answer to the list of fields costs no issue a value', () => {
+  const later = { match: ({ query }: LoggedRequest) => query.startAt !== undefined };
+  test.each([
+    ['vendor', 404, 'its second page', later],
+    ['vendor', 403, 'its second page', later],
+    ['contract', 404, 'its first page', {}],
+  ] as const)('%s, %i to %s in the first sync', async (dialect, code, _, when) => {
+    const bare = dialect === 'contract';
+    await synced({ issues: 40, dialect, bare }, () =>
+      rig.tracker.script.at({ endpoint: search, ...when }, status(code)),
+    );
+    await expectEqual(bare);
+  });
+
+  /** A part of the list, as if there were no more. */
+  const cutTo = (share: number): Fault => ({
+    name: 'cut',
+    answer: (answer) => {
+      const cut = (list: readonly unknown[]) => list.slice(0, Math.floor(list.length * share));
+      const list: unknown = JSON.parse(String(answer.body));
+      const body = Array.isArray(list) ? cut(list) : { values: cut(Object(list).values), isLast: true };
+      return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+    },
+  });
+
+  test.each([
+    ['vendor', plain, 0],
+    ['vendor', plain, 0.5],
+    ['contract', search, 0],
+    ['contract', search, 0.5],
+  ] as const)('%s, %s with %d of its fields in a later sync', async (dialect, endpoint, share) => {
+    const bare = dialect === 'contract';
+    const { script, log } = await synced({ dialect, bare });
+    const rule = script.at({ endpoint }, cutTo(share));
+    const from = log.length;
+    expect(await syncAfter(day)).toBeLessThan(all());
+    expect(rule.fired).toBe(1);
+    await expectEqual(bare);
+    expect(log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
+  });
+
+  test('an empty list in the first sync', async () => {
+    const bare = { dialect: 'contract', bare: true } as const;
+    await synced(bare, () => rig.tracker.script.at({ endpoint: search }, cutTo(0)));
+    await expectEqual(true);
+  });
+
+  test('a list that stays shorter is confirmed in the first such run alone', async () => {
+    const { log } = await synced();
+    hide(team);
+    const requests: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const from = log.length;
+      await syncAfter(day);
+      requests.push(log.slice(from).filter(({ endpoint }) => endpoint === plain).length);
+    }
+    expect(requests).toEqual([3, 2, 2]);
+  });
+});
+
+describe('issues that an older program read', () => {
+  const leave = async (scope: string, ...columns: readonly string[]): Promise<void> => {
+    await rig.rows(`update ops.checkpoints set scope = ${scope} where stream = 'issues'`);
+    for (const column of columns) await rig.rows(`update tracker.${column}`);
+  };
+
+  test('are read anew once', async () => {
+    await synced();
+    const values = `custom_fields = '{}', story_points = null, _row_hash = 1`;
+    await leave(`split_part(scope, E'\\n', 1)`, `issues set ${values}`);
+    await syncAfter(3 * day);
+    await expectEqual();
+    expect(await syncAfter(0)).toBeLessThan(all());
+    expect(reasons()).toEqual(['it now makes more of a record than when it was read']);
+  });
+
+  test('are read anew where one list of fields is missing', async () => {
+    await synced({}, () => rig.tracker.script.at({ endpoint: plain, ...always }, status(404)));
+    await leave(`regexp_replace(scope, 'edition .', 'edition 1')`, 'issues set status = null, _row_hash = 1');
+    await syncAfter(3 * day);
+    expect(await count('status is null')).toBe(0);
+    expect(await syncAfter(0)).toBeLessThan(all());
+  });
+
+  test('are read anew with long histories, which do not come with their issues', async () => {
+    const automated: Fault = {
+      name: 'what made a change',
+      answer: (answer) => {
+        const body = String(answer.body);
+        const made = body.replaceAll('"items":[', '"historyMetadata":{"type":"automation"},"items":[');
+        return { ...answer, body: Buffer.from(made) };
+      },
+    };
+    await synced({ embedded: { changelog: 2, comments: 3, worklogs: 2 } }, () => {
+      for (const endpoint of ['/rest/api/3/search/jql', '/rest/api/3/issue/{id}/changelog'])
+        rig.tracker.script.at({ endpoint, ...always }, automated);
+    });
+    const changes = async () => {
+      const made = `_extra -> 'historyMetadata' ->> 'type' = 'automation'`;
+      const query = `select count(*) filter (where ${made})::int as made, count(*)::int as n from tracker.issue_changelog`;
+      return (await rig.rows<{ made: number; n: number }>(query))[0];
+    };
+    const before = await changes();
+    expect(before?.n).toBeGreaterThan(100);
+    expect(before?.made).toBe(before?.n);
+    const columns = ['issue_changelog set _extra = null', 'issues set _row_hash = 1'];
+    await leave(`regexp_replace(scope, 'edition .', 'edition 4')`, ...columns);
+    await syncAfter(3 * day);
+    expect(await changes()).toEqual(before);
+    rig.tracker.clock.advance(3 * day);
+    expect((await rig.sync(streams)).counts).toMatchObject({ updated: 0, inserted: 0 });
+  });
+});
+
+/** The field that was made last. Without it, a list looks as it did before the field was made. */
+const newest = (): string =>
+  [...rig.tracker.state.fields.keys()]
+    .filter((id) => id.startsWith('customfield_'))
+    .toSorted()
+    .at(-1) ?? '';
+
+describe('a field that reappears gives all issues its values', () => {
+  test.each([false, true])(
+    'after a sync without it (a run without any field between: %s)',
+    async (isBlind) => {
+      let show = (): unknown => undefined;
+      await synced({}, () => {
+        show = hide(team);
+      });
+      expect(await withValue(team)).toBe(0);
+      const shut = rig.tracker.script.at({ ...anyList, times: isBlind ? Infinity : 0 }, status(403));
+      expect(await syncAfter(3 * day)).toBeLessThan(all());
+      shut.cancel();
+      show();
+      await syncAfter(day);
+      expect(await withValue(team)).toBeGreaterThan(0);
+      await expectEqual();
+      expect(await syncAfter(day)).toBeLessThan(all());
+      if (!isBlind) expect(reasons()).toEqual([`${team} came into sight`]);
+    },
+  );
+
+  test.each([
+    ['backfill', 'any'],
+    ['backfill', 'the newest'],
+    ['full sync', 'the newest'],
+  ] as const)('after a %s without it (%s field)', async (kind, which) => {
+    await synced();
+    const id = which === 'any' ? team : newest();
+    const show = hide(id);
+    const run = kind === 'backfill' ? rig.backfill(span) : rig.sync({ ...streams, full: true });
+    expect(await run).toMatchObject({ status: 'succeeded' });
+    expect(await withValue(id)).toBe(0);
+    show();
+    await syncAfter(day);
+    expect(await withValue(id)).toBeGreaterThan(0);
+    await expectEqual();
+    expect(await syncAfter(day)).toBeLessThan(all());
+  });
+
+  test('after a backfill without any list of fields', async () => {
+    const { script } = await synced();
+    const shut = script.at(anyList, status(403));
+    expect(await rig.backfill(span)).toMatchObject({ status: 'succeeded' });
+    shut.cancel();
+    expect(await withPoints()).toBe(0);
+    await syncAfter(day);
+    await expectEqual();
+  });
+
+  test('except a new one, which reads nothing again', async () => {
+    let show = (): unknown => undefined;
+    await synced({}, () => {
+      show = hide(newest());
+    });
+    show();
+    expect(await syncAfter(3 * day)).toBeLessThan(all());
+    expect(reasons()).toEqual([]);
+  });
+});
