@@ -17,7 +17,7 @@ const unchanged = { status: 'succeeded', counts: { inserted: 0, updated: 0 } };
 let rig: Rig;
 /** A site with a sprint that has issues and is shown by one board, the one that it was created on. */
 const open = async (dialect: 'contract' | 'vendor' = 'vendor') => {
-  rig = await testRig({ dialect });
+  rig = await testRig({ dialect, issues: 80 });
   const { boards, boardSprints: shown, sprintIssues: members, sprints } = rig.tracker.oracle();
   const found = sprints.find(
     ({ id, goal }) =>

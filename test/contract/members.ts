@@ -15,7 +15,7 @@ export interface Schema {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** A place of a record that takes a value; everything else of a pattern stands in the record as it is. */
+/** A member of a record that takes a value; everything else of a pattern is in the record as it is. */
 export class Leaf {
   readonly type: string;
 
@@ -29,12 +29,12 @@ export interface Members {
   readonly [name: string]: Pattern;
 }
 
-/** The member that every object has besides: what a vendor adds to it one day. */
+/** A member that every object has besides, as a vendor may add it one day. */
 const news = (object: string): Members => ({ [`newIn_${object}`]: new Leaf() });
 
 /**
- * The record that a schema describes. `elsewhere`: schemas of records that a stream of their own tells of, by name, with the members that are of
- * interest where another record contains one.
+ * The record that a schema describes. `elsewhere`: schemas, by name, of records that have a stream of their own, with the members that count
+ * where another record contains one.
  */
 export const patternOf = (
   schemas: Schemas,
@@ -43,9 +43,9 @@ export const patternOf = (
 ): Members => {
   const of = (part: Schema, name: string): Pattern => {
     const found = whole(schemas, part);
-    const told = found.names.map((one) => elsewhere[one]).find((one) => one !== undefined);
+    const some = found.names.map((one) => elsewhere[one]).find((one) => one !== undefined);
     if (found.items !== undefined) return [of(found.items, name)];
-    if (told !== undefined) return membersOf(found, (one) => told.includes(one));
+    if (some !== undefined) return membersOf(found, (one) => some.includes(one));
     if (isObject(found)) return { ...membersOf(found), ...news(name) };
     return new Leaf(found.format?.startsWith('date') ? found.format : found.type);
   };
@@ -90,7 +90,7 @@ export const patternLike = (example: unknown, name = 'record'): Pattern => {
   return new Leaf(typeof example === 'string' && /^\d{4}-\d\d-\d\d$/.test(example) ? 'date' : typeof example);
 };
 
-/** The members, by their paths, that can have another value without any row becoming another. */
+/** The paths of members whose value no row depends on. */
 export const lostBy = (via: (record: unknown) => Mapped, pattern: Pattern): readonly string[] => {
   const leaves = leavesOf(pattern);
   const recordWith = (other?: Leaf): unknown =>
@@ -119,7 +119,7 @@ const filled = (pattern: Pattern, value: (leaf: Leaf) => unknown): unknown => {
 
 const DAY = 86_400_000;
 
-/** A value that no other leaf has, but for true and false. All texts are digits: an id may be text, and is a number then. */
+/** A value of its own for each leaf, except true and false. All texts are digits: an id may be text that is stored as a number. */
 const valueFor = (leaf: Leaf, leaves: ReadonlyMap<Leaf, string>, isOther: boolean): unknown => {
   const place = 1 + [...leaves.keys()].indexOf(leaf) + (isOther ? leaves.size : 0);
   if (leaf.type === 'boolean') return isOther;
