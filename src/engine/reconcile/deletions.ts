@@ -1,167 +1,159 @@
-/** Tombstones and resurrections of one stream (guarantee G10). */
+/** Tombstones of one stream (guarantee G10). */
 
 import { sql } from 'kysely';
 import { Missing } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { noCounts } from '../../core/run.ts';
-import type { Stream } from '../../core/stream.ts';
+import { target } from '../../load/layout.ts';
 import { mostDeletions } from '../../load/replace.ts';
-import { type RunContext, type Tally, tallyBatch, tell } from '../context/run-context.ts';
+import { rowsOf } from '../../queries/db.ts';
+import { tallyBatch, tell } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
-import { noteUnseen } from './missing-rows.ts';
-import type { SeenIds } from './seen-ids.ts';
+import { keyOf, type Reconciling } from './seen-ids.ts';
+
+/** A live row that was not seen. */
+interface Candidate {
+  readonly key: string;
+  /** A seen row that must answer for this one to count as gone: of the same group, if rows have groups. */
+  readonly canary: string | null;
+  /** Live rows of the table. */
+  readonly live: number;
+}
+
+/**
+ * Marks rows that are gone. Gives what is in doubt, and whether the deletion guard held everything: then
+ * nothing is marked.
+ */
+export async function markDeleted(
+  reconciling: Reconciling,
+): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
+  const { context, stream } = reconciling;
+  const candidates = await rowsNotSeen(reconciling);
+  const live = candidates[0]?.live ?? 0;
+  const most = mostDeletions(live);
+  const first = await ask(reconciling, candidates, most);
+  if (first.missing.length > most) {
+    const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+    return { doubt, isHeld: true };
+  }
+  // The canaries of both rounds enclose the first one: an outage that began after them does not count.
+  const second = await ask(reconciling, first.missing, most);
+  await setTombstones(reconciling, second.missing, 'dead');
+  const listed = first.listed.length + second.listed.length;
+  if (listed > 0)
+    tell(
+      context,
+      'warn',
+      `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`,
+    );
+  const unsure = first.unsure.length + second.unsure.length;
+  if (unsure === 0) return { isHeld: false };
+  const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
+  return { doubt, isHeld: false };
+}
+
+/**
+ * The live rows that were not seen. Those of a stream that is read by changes are noted: when they are seen
+ * again, they are read again. A stream that is listed whole needs no note.
+ */
+function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
+  const { sourceId } = context.run;
+  const key = keyOf(stream);
+  const kin =
+    stream.canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', stream.canaryBy)}::text, '')`;
+  const statement = sql<Candidate>`with rows as (
+      select ${key} as key, ${kin} as kin, s.key is not null as seen
+      from ${target(stream.table)} t left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${key}
+      where t.source_id = ${sourceId} and t._deleted_at is null),
+    canaries as (select kin, min(key) as canary from rows where seen group by kin),
+    noted as (
+      insert into ops.unseen (source_id, stream, key)
+      select ${sourceId}::smallint, ${stream.name}, key from rows where not seen and ${stream.by === 'changes'}
+      on conflict do nothing)
+    select key, canary, (select count(*)::int from rows) as live
+    from rows left join canaries using (kin) where not seen`;
+  return rowsOf(statement, db);
+}
 
 /** A canary's answer counts for this long. */
 const canaryMs = 60_000;
 
-/** A row that was not seen, and the group in which another row must be alive for it to count as gone. */
-interface Candidate {
-  readonly key: string;
-  readonly kin: string;
+/** Rows by what their own requests say. */
+type Answers = Readonly<Record<'missing' | 'listed' | 'unsure', Candidate[]>>;
+
+/**
+ * Asks for each row, after a canary of its group: where that does not answer, the absence is a permission or
+ * an outage, or the source gives no single entity. Ends where more than `most` are missing.
+ */
+async function ask(
+  { context, stream }: Reconciling,
+  rows: readonly Candidate[],
+  most: number,
+): Promise<Answers> {
+  const exists = async (key: string): Promise<boolean> =>
+    (await stream.exists?.(key, context.signal)) === true;
+  const canaries = new Map<string, { readonly at: number; readonly lives: boolean }>();
+  const lives = async (canary: string): Promise<boolean> => {
+    const former = canaries.get(canary);
+    if (former !== undefined && performance.now() - former.at <= canaryMs) return former.lives;
+    const now = { at: performance.now(), lives: await exists(canary).catch(falseIfMissing) };
+    canaries.set(canary, now);
+    return now.lives;
+  };
+  const answers: Answers = { missing: [], listed: [], unsure: [] };
+  for (const row of rows) {
+    if (answers.missing.length > most) break;
+    if (row.canary === null || !(await lives(row.canary))) answers.unsure.push(row);
+    else answers[(await exists(row.key)) ? 'listed' : 'missing'].push(row);
+  }
+  return answers;
 }
 
-/** Keys of candidates, by what their own requests say. */
-interface Confirmed {
-  readonly gone: string[];
-  readonly unlisted: string[];
-  readonly unsure: string[];
+const falseIfMissing = (error: unknown): boolean => {
+  if (error instanceof Missing) return false;
+  throw error;
+};
+
+/** Lifts the tombstones of rows that were seen. */
+export async function liftTombstones(reconciling: Reconciling): Promise<void> {
+  const { context, stream, db } = reconciling;
+  const key = keyOf(stream);
+  const statement = sql<{ key: string }>`select distinct s.key
+    from ${target(stream.table)} t join pg_temp.reconcile_seen s on s.key = ${key}
+    where t.source_id = ${context.run.sourceId} and t._deleted_at is not null`;
+  await setTombstones(reconciling, await rowsOf(statement, db), 'alive');
 }
 
-export class Deletions {
-  readonly #context: RunContext;
-  readonly #stream: Stream;
-  readonly #seen: SeenIds;
-  readonly #tally: Tally;
-  /** The group of a row `t`, in SQL. */
-  readonly #kin: string;
-  readonly #canaries = new Map<string, { readonly at: number; readonly alive: boolean }>();
-
-  constructor(context: RunContext, stream: Stream, seen: SeenIds, tally: Tally) {
-    this.#context = context;
-    this.#stream = stream;
-    this.#seen = seen;
-    this.#tally = tally;
-    this.#kin = stream.canaryBy === undefined ? `''` : `coalesce(t."${stream.canaryBy}"::text, '')`;
-  }
-
-  /**
-   * Marks and un-marks. Where a window is read again (`places`), that reading lifts tombstones, in the
-   * transaction that brings what has changed. Gives what is in doubt, and whether the deletion limit held
-   * everything.
-   */
-  async mark(places: readonly number[]): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
-    const { name } = this.#stream;
-    const { key } = this.#seen;
-    const seen = `select from pg_temp.reconcile_seen s where s.key = ${key}`;
-    const risen = await this.#seen.compare<{ key: string }>(
-      `select ${key} as key from %t t where t.source_id = $1 and t._deleted_at is not null and exists (${seen})
-         and not exists (${seen} and s.place = any ($2::int[]))`,
-      [...places],
+/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
+async function setTombstones(
+  { context, stream, tally }: Reconciling,
+  rows: readonly { readonly key: string }[],
+  as: 'dead' | 'alive',
+): Promise<void> {
+  const many = rows.length;
+  if (many === 0) return;
+  const { run } = context;
+  const [counts, deleted, deletedAt] =
+    as === 'dead'
+      ? [noCounts, many, sql`now()`]
+      : [{ ...noCounts, received: many, updated: many }, 0, sql`null`];
+  const loaded = { counts, deleted, isHeld: false };
+  await context.lease.transaction(async (session) => {
+    // What is gone is not read again; should it come back, its tombstone says as much.
+    await sql`with changed as (
+        update ${target(stream.table)} t set _deleted_at = ${deletedAt}, _synced_at = now(), _run_id = ${run.runId}::bigint
+        where source_id = ${run.sourceId} and ${keyOf(stream)} = any (${rows.map(({ key }) => key)}::text[])
+        returning ${keyOf(stream)} as key)
+      delete from ops.unseen u using changed
+      where u.source_id = ${run.sourceId} and u.stream = ${stream.name} and u.key = changed.key`.execute(
+      session.trx,
     );
-    const candidates = await this.#seen.compare<Candidate>(
-      `select ${key} as key, ${this.#kin} as kin from %t t where t.source_id = $1 and t._deleted_at is null
-         and not exists (${seen}) order by random()`,
-    );
-    const [{ live } = { live: 0 }] = await this.#seen.compare<{ live: number }>(
-      'select count(*)::float8 as live from %t t where t.source_id = $1 and t._deleted_at is null',
-    );
-    const most = mostDeletions(live);
-    const confirmed = await this.#confirm(candidates, most);
-    if (confirmed === undefined) {
-      await noteUnseen(this.#context, this.#stream, keysOf(candidates));
-      const doubt = `${name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
-      return { doubt, isHeld: true };
-    }
-    const { gone, unlisted, unsure } = confirmed;
-    await this.#set(keysOf(risen), 'alive');
-    await this.#set(gone, 'dead');
-    await noteUnseen(this.#context, this.#stream, [...unlisted, ...unsure]);
-    if (unlisted.length > 0)
-      this.#tell(
-        'warn',
-        `${plural(unlisted.length, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`,
-      );
-    if (unsure.length === 0) return { isHeld: false };
-    const doubt = `${name}: ${plural(unsure.length, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
-    return { doubt, isHeld: false };
-  }
-
-  /** Asks for each candidate twice; undefined where more are missing than the limit allows. */
-  async #confirm(candidates: readonly Candidate[], most: number): Promise<Confirmed | undefined> {
-    const confirmed: Confirmed = { gone: [], unlisted: [], unsure: [] };
-    const missing: Candidate[] = [];
-    for (const candidate of candidates) {
-      // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for
-      // row by row.
-      if (!(await this.#canary(candidate.kin, canaryMs))) confirmed.unsure.push(candidate.key);
-      else if (await this.#exists(candidate.key)) confirmed.unlisted.push(candidate.key);
-      else missing.push(candidate);
-      if (missing.length > most) return undefined;
-    }
-    const begun = performance.now();
-    for (const { key, kin } of missing) {
-      if (await this.#exists(key)) confirmed.unlisted.push(key);
-      // Again: an outage that began between the canary and the confirmations must not count as deletions.
-      else if (await this.#canary(kin, performance.now() - begun)) confirmed.gone.push(key);
-      else confirmed.unsure.push(key);
-    }
-    return confirmed;
-  }
-
-  async #exists(key: string): Promise<boolean> {
-    return (await this.#stream.exists?.(key, this.#context.signal)) === true;
-  }
-
-  /**
-   * Whether another row of the group answers, which this reconciliation has seen: else the absence is a
-   * permission or an outage, or the source gives no single entity.
-   */
-  async #canary(kin: string, maxAgeMs: number): Promise<boolean> {
-    const former = this.#canaries.get(kin);
-    if (former !== undefined && performance.now() - former.at <= maxAgeMs) return former.alive;
-    const { key } = this.#seen;
-    const [row] = await this.#seen.compare<{ key: string }>(
-      `select ${key} as key from %t t join pg_temp.reconcile_seen s on s.key = ${key}
-       where t.source_id = $1 and ${this.#kin} = $2 limit 1`,
-      kin,
-    );
-    const isMissing = (error: unknown): boolean => {
-      if (error instanceof Missing) return false;
-      throw error;
-    };
-    const alive = row !== undefined && (await this.#exists(row.key).catch(isMissing));
-    this.#canaries.set(kin, { at: performance.now(), alive });
-    return alive;
-  }
-
-  /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
-  async #set(keys: readonly string[], as: 'dead' | 'alive'): Promise<void> {
-    if (keys.length === 0) return;
-    const { table, name } = this.#stream;
-    const { run } = this.#context;
-    const many = keys.length;
-    const isDead = as === 'dead';
-    const counts = isDead ? noCounts : { ...noCounts, received: many, updated: many };
-    const loaded = { counts, deleted: isDead ? many : 0, isHeld: false };
-    await this.#context.lease.transaction(async (session) => {
-      await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${isDead ? sql`now()` : sql`null`},
-          _synced_at = now(), _run_id = ${run.runId}::bigint
-        where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
-        session.trx,
-      );
-      // What is gone is not read again; should it come back, its tombstone says as much.
-      if (isDead)
-        await sql`delete from ops.unseen where source_id = ${run.sourceId} and stream = ${name}
-          and key = any (${[...keys]}::text[])`.execute(session.trx);
-      await countBatch(session, run, name, loaded);
-    });
-    tallyBatch(this.#tally, loaded);
-    this.#tell('info', `${plural(many, 'row')} ${isDead ? 'marked as deleted' : 'alive again'}`);
-  }
-
-  #tell(level: 'info' | 'warn', message: string): void {
-    tell(this.#context, level, `${this.#stream.name}: ${message}`);
-  }
+    await countBatch(session, run, stream.name, loaded);
+  });
+  tallyBatch(tally, loaded);
+  tell(
+    context,
+    'info',
+    `${stream.name}: ${plural(many, 'row')} ${as === 'dead' ? 'marked as deleted' : 'alive again'}`,
+  );
 }
-
-const keysOf = (rows: readonly { readonly key: string }[]): readonly string[] => rows.map(({ key }) => key);

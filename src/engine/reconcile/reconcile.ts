@@ -1,19 +1,20 @@
 /** Deletions and resurrections: every id of the source is compared with the warehouse (guarantee G10). */
 
 import { Misconfigured, passesAfter, saidBy } from '../../core/errors.ts';
-import type { RunReport, StreamReport } from '../../core/run.ts';
+import type { RunReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
+import { kyselyOn } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { endsRun, type Problem } from '../context/problems.ts';
-import type { RunContext, Tally } from '../context/run-context.ts';
+import type { RunContext } from '../context/run-context.ts';
 import { chosenStreams } from '../context/select-streams.ts';
 import { enterStream } from '../context/stream-in-run.ts';
 import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
-import { Deletions } from './deletions.ts';
-import { dueBefore, everything, lackingIn, readLacking } from './missing-rows.ts';
-import { SeenIds } from './seen-ids.ts';
+import { liftTombstones, markDeleted } from './deletions.ts';
+import { dueBefore, everything, readLacking } from './missing-rows.ts';
+import { type Reconciling, readIds } from './seen-ids.ts';
 
 /**
  * Reads every id of each stream whose entities can be asked for one by one. Rows that are not shown are
@@ -34,7 +35,7 @@ export function reconcile(
       `none of the streams ${(options.streams ?? all.map(({ name }) => name)).join(', ')} has a reconciliation`,
     );
   return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (context) => {
-    for (const stream of streams) await reconcileOf(context, stream);
+    for (const stream of streams) await reconcileStream(context, stream);
   });
 }
 
@@ -43,42 +44,38 @@ const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
   exists !== undefined && table.entity && partitions === undefined;
 
 /** Throws only what ends the run. */
-async function reconcileOf(context: RunContext, stream: Stream): Promise<StreamReport> {
+async function reconcileStream(context: RunContext, stream: Stream): Promise<void> {
   const { deps, run } = context;
   const { tally, report, end } = await enterStream(context, stream);
   const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
     await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, 'reconcile %'));
-    const seen = new SeenIds(context, stream, client, tally);
-    const problem = await compare(context, stream, seen, tally);
-    return await end(report(problem?.status ?? 'ok', problem?.reason, problem?.passesAfterMs));
+    const problem = await compare({ context, stream, tally, db: kyselyOn(client) });
+    await end(report(problem?.status ?? 'ok', problem?.reason, problem?.passesAfterMs));
   } catch (error) {
-    const failed = await end(report('failed', saidBy(error), passesAfter(error)));
+    await end(report('failed', saidBy(error), passesAfter(error)));
     if (endsRun(error)) throw error;
-    return failed;
   } finally {
     client.release(true);
   }
 }
 
-async function compare(
-  context: RunContext,
-  stream: Stream,
-  seen: SeenIds,
-  tally: Tally,
-): Promise<Problem | undefined> {
+async function compare(reconciling: Reconciling): Promise<Problem | undefined> {
+  const { context, stream } = reconciling;
   const due = await dueBefore(context, stream);
-  await seen.read(everything(context, stream, due));
+  const seen = await readIds(reconciling, everything(context, stream, due));
   if (!seen.complete) {
     const reason = `${stream.name}: the list kept changing; nothing was concluded from it`;
     return { status: 'partial', reason, passesAfterMs: 0 };
   }
-  const lacking = due && (await lackingIn(seen, stream, due));
-  const { doubt, isHeld } = await new Deletions(context, stream, seen, tally).mark(lacking?.places ?? []);
+  const { doubt, isHeld } = await markDeleted(reconciling);
+  const attention = doubt === undefined ? undefined : ({ status: 'attention', reason: doubt } as const);
   // Where too much is gone it may be another site: its records are not taken over either.
-  const isRead = lacking !== undefined && lacking.records > 0 && !isHeld;
-  const problem = isRead ? await readLacking(context, stream, seen, lacking, tally) : undefined;
-  if (problem === undefined) return doubt === undefined ? undefined : { status: 'attention', reason: doubt };
-  return doubt === undefined ? problem : { ...problem, reason: `${problem.reason}; ${doubt}` };
+  if (isHeld) return attention;
+  const problem = due && (await readLacking(reconciling, seen, due));
+  // Of a stream with changes the next sync lifts what is left.
+  if (due === undefined) await liftTombstones(reconciling);
+  if (problem === undefined || doubt === undefined) return problem ?? attention;
+  return { ...problem, reason: `${problem.reason}; ${doubt}` };
 }
