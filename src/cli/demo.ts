@@ -8,22 +8,21 @@ import { readConfig } from '../config/config.ts';
 import { connectors } from '../connectors/index.ts';
 import { LockHeld } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
-import type { RunDeps } from '../engine/context/deps.ts';
-import { reconcile } from '../engine/reconcile/reconcile.ts';
-import { sync } from '../engine/sync.ts';
+import { outcome } from '../queries/summary-text.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
-import { applySteps, configured, withDeps } from './pipelines.ts';
-import { openProgress, outcome } from './progress.ts';
-import { sync as syncAll } from './run.ts';
+import { execute, withDeps } from './perform.ts';
+import { applySteps, configured } from './pipelines.ts';
+import { openProgress } from './progress.ts';
+import { sync } from './run.ts';
 import { untilStopped } from './terminal.ts';
 
 /** What `npm start` does: a sync of everything configured; where nothing is, the demo. */
 export const start: Verb = async (context) =>
   configured(await context.parts.config()).length > 0
-    ? syncAll(context, { pipeline: [] })
+    ? sync(context, { pipeline: [] })
     : demo(context, { seed: 7, issues: 5000 });
 
 /** Exit code 1 if the warehouse does not equal the sources at the end. */
@@ -68,9 +67,9 @@ async function runQuietly(
   // No .env is read: the company is all that is configured.
   const config = readConfig(environment, path.join(import.meta.dirname, 'none'), connectors);
   const instead = { config, warehouse: async () => warehouse };
-  const work = (deps: RunDeps) => (does === 'sync' ? sync(deps, {}) : reconcile(deps, {}));
   const silent = { observe, say: () => undefined };
-  return withDeps(context, pipeline, silent, work, instead).finally(progress.end);
+  const ask = { pipeline, does };
+  return withDeps(context, pipeline, silent, (deps) => execute(ask, deps), instead).finally(progress.end);
 }
 
 function outcomeOf(report: RunReport): string {

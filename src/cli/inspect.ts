@@ -5,14 +5,7 @@ import type { Db } from '../queries/db.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import { type Lineage, lineage, syncedTable } from '../queries/lineage.ts';
 import { rejects } from '../queries/reject-list.ts';
-import {
-  complaining,
-  runs as listRuns,
-  type RunDetail,
-  recentRuns,
-  requestOfRun,
-  run,
-} from '../queries/run-history.ts';
+import * as history from '../queries/run-history.ts';
 import { columns, receipts, rowCount, tableName } from '../queries/stream-history.ts';
 import { inOrder, isInTrouble, summaryText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
@@ -24,7 +17,7 @@ import { filled, pipelineOf, streamNamed } from './pipelines.ts';
 export const status: Verb = async (context) => {
   const { out } = context;
   const { db } = await filled(context);
-  const [streams, last] = await Promise.all([streamStates(db), recentRuns(db)]);
+  const [streams, last] = await Promise.all([streamStates(db), history.recentRuns(db)]);
   const sentence = summaryText(streams, last, new Date());
   const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
   const fresh = streams.length > 0 && !isOld;
@@ -37,7 +30,7 @@ export const status: Verb = async (context) => {
   }));
   return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
     out.paint(streams.some(isInTrouble) ? 'yellow' : 'bold', escaped(sentence)),
-    ...complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
+    ...history.complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
     rejected > 0 && `${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`,
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
   ]);
@@ -54,10 +47,10 @@ export const streams: Verb<{ name?: string }> = async (context, { name }) => {
   return print(context, { streams: rows }, [{ rows, keys }]);
 };
 
-async function rowsOf(db: Db, { target }: StreamState, exactly = false) {
+const rowsOf = async (db: Db, { target }: StreamState, exactly = false) => {
   const name = tableName(target);
   return name === undefined ? null : ((await rowCount(db, name, exactly)) ?? null);
-}
+};
 
 async function oneStream(context: Context, db: Db, stream: StreamState): Promise<number> {
   const target = tableName(stream.target);
@@ -80,11 +73,11 @@ export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = asy
   if (pipeline !== undefined) pipelineOf(pipeline);
   const { db } = await filled(context);
   if (id !== undefined) {
-    const found = isNumber(id) ? await run(db, id) : undefined;
+    const found = isNumber(id) ? await history.run(db, id) : undefined;
     if (found === undefined) throw new Misconfigured(`there is no run ${id}; \`tidemark runs\` lists them`);
     return print(context, found, runBlocks(context, found));
   }
-  const found = await listRuns(db, { pipeline, limit });
+  const found = await history.runs(db, { pipeline, limit });
   // `running?`: its process is gone.
   const rows = found.map((each) => ({ ...each, status: each.alive === false ? 'running?' : each.status }));
   const keys = 'runId pipeline kind status startedAt seconds counts error';
@@ -94,7 +87,7 @@ export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = asy
 
 const isNumber = (id: string): boolean => /^\d{1,18}$/.test(id);
 
-function runBlocks({ out }: Context, found: RunDetail): readonly Block[] {
+function runBlocks({ out }: Context, found: history.RunDetail): readonly Block[] {
   const { streams, badSlices, handoffs, throttledMs } = found;
   const waited = throttledMs < 50 ? undefined : `${duration(throttledMs / 1000)} for the rate limit`;
   const fields = { ...found, waited };
@@ -121,7 +114,7 @@ export const logs: Verb<{ id?: string; limit: number }> = async (context, { id, 
   const request =
     id === undefined
       ? (await pool.query<{ id: string }>(newest)).rows[0]?.id
-      : ((isNumber(id) ? await requestOfRun(db, id) : undefined)?.runId ?? id);
+      : ((isNumber(id) ? await history.requestOfRun(db, id) : undefined)?.runId ?? id);
   const lines = request === undefined ? [] : await readLog(db, request, { tail: limit });
   if (lines.length === 0 && id !== undefined)
     throw new Misconfigured(`there is no log of ${id}: only runs of \`tidemark serve\` are logged`);

@@ -1,7 +1,6 @@
 /** What a verb prints on stdout: one JSON document, or the same for people as lines, fields and tables. */
-import Table from 'cli-table3';
-import { count, duration, escaped, minute, plural, relative } from '../core/format.ts';
-import { receiptText } from '../queries/summary-text.ts';
+import { count, duration, escaped, minute, relative } from '../core/format.ts';
+import { countsText, receiptText } from '../queries/summary-text.ts';
 import { exit } from './exit.ts';
 import type { Sink, Style } from './terminal.ts';
 
@@ -102,48 +101,35 @@ function cellOf(key: string, row: object): Cell {
 }
 
 function objectText(key: string, value: Values): string {
-  const number = (name: string): number => Number(value[name] ?? 0);
-  const { exact, message, ...members } = value;
+  const { exact, message, live, deleted, ...members } = value;
   if (key === 'receipt') return receiptText({ expected: null, fetched: 0, landed: 0, ...value });
-  if (key === 'counts') return countsText(number);
+  if (key === 'counts') return countsText(value);
   if (key === 'error') return String(message);
   if (key === 'rows')
-    return `${exact === false ? '~' : ''}${count(number('live'))}${number('deleted') > 0 ? `, ${count(number('deleted'))} deleted` : ''}`;
+    return `${exact === false ? '~' : ''}${count(Number(live))}${Number(deleted) > 0 ? `, ${count(Number(deleted))} deleted` : ''}`;
   if (key !== 'partition') return toJson(value);
   return Object.entries(members)
     .map(([name, each]) => `${name} ${each}`)
     .join(', ');
 }
 
-/** `5,000 records: 12 new, 3 changed, 4,985 as before` */
-export function countsText(of: (name: string) => number, what = plural(of('received'), 'record')): string {
-  const parts = [
-    ['new', of('inserted')],
-    ['changed', of('updated')],
-    ['as before', of('unchanged') + of('superseded')],
-    ['duplicate', of('deduplicated')],
-    ['rejected', of('rejected')],
-    ['deleted', of('deleted')],
-  ] as const;
-  const present = parts.flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));
-  return present.length === 0 ? what : `${what}: ${present.join(', ')}`;
-}
-
 /** At most this many characters. */
 export const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text;
 
-const drawn = (cell: Cell, paper: Paper): string => {
+/** The text of a cell, safe to print. */
+const plain = (cell: Cell): string => {
   if (cell === null) return '–';
-  if (typeof cell === 'number') return count(cell);
-  return typeof cell === 'string' ? escaped(cell) : paper.paint(cell.style, escaped(cell.text));
+  return typeof cell === 'number' ? count(cell) : escaped(typeof cell === 'string' ? cell : cell.text);
 };
 
-const edges = ['top', 'bottom', 'left', 'mid', 'right'];
-const plainChars = Object.fromEntries([
-  ...edges.flatMap((edge) => ['', '-mid', '-left', '-right'].map((end) => [edge + end, ''])),
-  ['middle', '  '],
-]);
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]/g;
+
+/** Columns of a terminal that a text takes: Chinese, Japanese and Korean characters take two. */
+const widthOf = (text: string): number => text.replace(wide, 'xx').length;
+
+const drawn = (cell: Cell, { paint }: Paper, text = plain(cell)): string =>
+  typeof cell === 'object' && cell !== null ? paint(cell.style, text) : text;
 
 /** The lines of a table, titles first, without trailing blanks. Columns of numbers are aligned to the right. */
 export function grid(
@@ -151,38 +137,27 @@ export function grid(
   rows: readonly (readonly Cell[])[],
   paper: Paper,
 ): readonly string[] {
-  const draw = (colWidths: number[]) => {
-    const table = new Table({
-      chars: plainChars,
-      style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
-      head: titles.map((title) => paper.paint('dim', title.replace('…', ''))),
-      colAligns: titles.map((_, at) => (rows.every((row) => isNumber(row[at] ?? null)) ? 'right' : 'left')),
-      colWidths,
-    });
-    table.push(...rows.map((row) => row.map((cell) => drawn(cell, paper))));
-    return { text: table.toString(), widths: table.options.colWidths.map((width) => width ?? 0) };
+  const heads = titles.map((title): Cell => ({ text: title.replace('…', ''), style: 'dim' }));
+  const all = [heads, ...rows];
+  const widths = titles.map((_, at) => Math.max(...all.map((row) => widthOf(plain(row[at] ?? null)))));
+  const isCut = titles.map((title) => title.endsWith('…'));
+  // On a narrow terminal the columns that may be cut share what the others leave of the line.
+  const over = widths.reduce((sum, width) => sum + width + 2, -2) - (paper.columns ?? Infinity);
+  const cuttable = widths.filter((_, at) => isCut[at]);
+  const room = cuttable.reduce((sum, width) => sum + width, -over);
+  const share = over > 0 ? Math.max(8, Math.floor(room / cuttable.length)) : Infinity;
+  const isRight = titles.map((_, at) => rows.every((row) => isNumber(row[at] ?? null)));
+  const draw = (cell: Cell, at: number): string => {
+    const width = Math.min(widths[at] ?? 0, isCut[at] ? share : Infinity);
+    const text = cut(plain(cell), width);
+    const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
+    return isRight[at] ? blanks + drawn(cell, paper, text) : drawn(cell, paper, text) + blanks;
   };
-  const { text, widths } = draw([]);
-  const fitting = paper.columns === undefined ? text : draw(fitted(widths, titles, paper.columns)).text;
-  return fitting.split('\n').map((line) => line.trimEnd());
+  return all.map((row) => row.map(draw).join('  ').trimEnd());
 }
 
 const isNumber = (cell: Cell): boolean =>
   cell === null || typeof cell === 'number' || (typeof cell === 'string' && /^[~-]?\d[\d,.]*$/.test(cell));
-
-/** The columns that may be cut share what the others leave of the line, the narrowest first, and have 8 at least. */
-function fitted(widths: readonly number[], titles: readonly string[], limit: number): number[] {
-  const fitted = [...widths];
-  const isFixed = (at: number): boolean => titles[at]?.endsWith('…') !== true;
-  const fixed = widths.filter((_, at) => isFixed(at));
-  let room = limit - fixed.reduce((sum, width) => sum + width, 2 * (widths.length - 1));
-  const cut = [...widths.entries()].filter(([at]) => !isFixed(at)).sort(([, a], [, b]) => a - b);
-  for (const [done, [at, width]] of cut.entries()) {
-    fitted[at] = Math.min(width, Math.max(8, Math.floor(room / (cut.length - done))));
-    room -= fitted[at];
-  }
-  return fitted;
-}
 
 const styles: Readonly<Record<string, Style>> = {
   ...{ succeeded: 'green', ok: 'green', fresh: 'green', running: 'cyan', failed: 'red', lost: 'red' },

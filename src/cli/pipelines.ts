@@ -1,23 +1,18 @@
-/** Pipelines and streams by the words of a command line, and what a run of one needs: its source, the warehouse, and where its result is sent. */
+/** Pipelines and streams by the words of a command line, their sources, and the warehouse. */
 import { ads } from '../../pipelines/ads.ts';
-import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
 import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import type { Observe, RunReport } from '../core/run.ts';
+import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
-import { hours } from '../core/time.ts';
-import type { RunDeps } from '../engine/context/deps.ts';
 import { excludedOf } from '../engine/context/select-streams.ts';
-import type { Outbound } from '../outbound/outbound.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
+import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
-import { describe } from './exit.ts';
-import { noteRateLimits, type Progress } from './progress.ts';
 
 /** In the order in which they run. */
 export const allPipelines: readonly Pipeline[] = [tracker, ads, workflow];
@@ -62,23 +57,14 @@ export async function streamNamed({ db }: Warehouse, name: string, pipeline?: st
   const all = await streamStates(db);
   const isNamed = (each: StreamState) => each.stream === name || `${each.pipeline}.${each.stream}` === name;
   const found = all.filter((each) => isNamed(each) && (pipeline ?? each.pipeline) === each.pipeline);
-  const [
-    one = unknown(
-      'stream',
-      name,
-      all.map(({ stream }) => stream),
-    ),
-    other,
-  ] = found;
+  const names = all.map(({ stream }) => stream);
+  const [one = unknown('stream', name, names), other] = found;
   if (other === undefined) return one;
   throw new Misconfigured(`several pipelines have a stream ${name}: write it as ${one.pipeline}.${name}`);
 }
 
-/** A pipeline with its named streams; `streams` is undefined where all are meant. */
-export interface Chosen {
-  readonly pipeline: string;
-  readonly streams: readonly string[] | undefined;
-}
+/** A pipeline with its named streams; without `streams` all are meant. */
+export type Chosen = Pick<Ask, 'pipeline' | 'streams'>;
 
 /**
  * The named pipelines (or all) and the named streams of each. A stream may be written `tracker.issues`; the name of a child table means its
@@ -96,16 +82,16 @@ export async function choose(
     throw new Misconfigured(
       'nothing is configured: set TRACKER_BASE_URL, TRACKER_EMAIL and TRACKER_API_TOKEN in the environment or in .env (see .env.example), or try `tidemark demo`',
     );
-  if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline, streams: undefined }));
+  if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline }));
   const all = (await Promise.all(chosen.map((pipeline) => streamsOf(pipeline, config, version)))).flat();
   const own = all.map(({ stream }) => stream);
   for (const name of streams)
     if (!all.some(({ names }) => names.includes(name))) unknown('stream', name, own);
   const wanted = all.filter(({ names }) => streams.some((name) => names.includes(name)));
-  return chosen
-    .map((pipeline) => ({ pipeline, streams: wanted.filter((each) => each.pipeline === pipeline) }))
-    .filter((each) => each.streams.length > 0)
-    .map((each) => ({ ...each, streams: each.streams.map(({ stream }) => stream) }));
+  return [...Map.groupBy(wanted, (each) => each.pipeline)].map(([pipeline, some]) => ({
+    pipeline,
+    streams: some.map(({ stream }) => stream),
+  }));
 }
 
 /** The streams of a configured pipeline. `tables`: its own name and its child tables'; `names`: also as `tracker.issues`. Sends nothing to the source. */
@@ -182,60 +168,4 @@ export async function filled({ parts }: Context): Promise<Warehouse> {
   const steps = `${plural(missing.length, 'step')} behind this version (${missing.join(', ')})`;
   const old = `the schema of ${address} is ${steps}: run \`tidemark migrate\``;
   throw new Misconfigured(rows.length > 0 ? old : empty);
-}
-
-/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. `instead`: not the command's own. */
-export async function withDeps<T>(
-  { parts, signal, version }: Context,
-  pipeline: string,
-  { observe, say }: Pick<Progress, 'observe' | 'say'>,
-  work: (deps: RunDeps) => Promise<T>,
-  instead: { readonly config?: Settings; readonly warehouse?: () => Promise<Warehouse> } = {},
-): Promise<T> {
-  say(`${pipeline}: opening the warehouse`);
-  const config = instead.config ?? (await parts.config());
-  const { exclude, concurrency, lookbackMs, createdWindowMs, historyStart } = settingsOf(config, pipeline);
-  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe) };
-  const source = await openSource(pipeline, config, version, listeners);
-  try {
-    const warehouse = await current(instead.warehouse ?? parts.warehouse, { signal, say });
-    const run = { observe, signal, version, trigger: 'manual', deadlineMs: hours(config.runHours) } as const;
-    const reading = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
-    return await work({ source, warehouse, ...run, ...reading });
-  } finally {
-    await source.close();
-  }
-}
-
-/** Channels of notifications, and the hand-offs that the pipelines declare. */
-export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
-  const { notify, proxies, sources } = config;
-  const openEngine = sources.workflow?.openEngine;
-  const declared = [...allPipelines, nightly].flatMap(({ name, onSuccess }) =>
-    onSuccess === undefined ? [] : [[name, onSuccess] as const],
-  );
-  const dags = declared.map(([, { dag }]) => dag);
-  return {
-    db,
-    channels: notify.map((channel) => ({ ...channel, proxies })),
-    onSuccess: Object.fromEntries(declared),
-    ...(openEngine && dags.length > 0 && { openEngine: () => openEngine(dags, proxies) }),
-  };
-}
-
-/** Sends notifications and hand-offs after a run. A failure of that is only reported: a good run stays good. */
-export async function notifyAfter(
-  { signal }: Pick<Context, 'signal'>,
-  outbound: Outbound,
-  what: RunReport | { readonly pipeline: string; readonly cause: string },
-  warn: (text: string) => void,
-): Promise<void> {
-  const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-  try {
-    if ('runId' in what) await afterRun(outbound, what, signal);
-    else await afterFailure(outbound, what, signal);
-  } catch (error) {
-    const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
-    warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
-  }
 }

@@ -1,9 +1,10 @@
 /** What a run does while it goes: events as JSON lines, or lines for people, on a terminal with a live block below them. */
 import type { HttpEvent } from '../connectors/index.ts';
 import { count, duration, escaped, plural, withoutSecrets } from '../core/format.ts';
-import type { Observe, RunEvent, StreamReport } from '../core/run.ts';
+import type { Observe, RunEvent } from '../core/run.ts';
+import { lineOf } from '../scheduler/request-log.ts';
 import type { Context, Settings } from './context.ts';
-import { countsText, styleOf, toJson } from './output.ts';
+import { toJson } from './output.ts';
 import type { Sink } from './terminal.ts';
 
 export interface Progress {
@@ -29,56 +30,48 @@ export async function openProgress(
 ): Promise<Progress> {
   const level = config?.logLevel ?? (config && verbose ? 'debug' : 'silent');
   const log = level === 'silent' ? undefined : await openLog(level);
-  const isLive = live && err.live && log === undefined;
   const silent = { say: () => undefined, end: () => undefined };
   const warnings: Observe = (event) => {
-    if (event.type === 'note' && event.level === 'warn') err.line(lineOf(event, err, brief));
+    if (event.type === 'note' && event.level === 'warn') err.line(shown(event, err));
   };
-  const shown =
-    json || quiet ? { ...silent, observe: json ? events(out) : warnings } : await lines(err, brief, isLive);
+  const events: Observe = (event) => out.line(toJson(event));
+  const drawn =
+    json || quiet
+      ? { ...silent, observe: json ? events : warnings }
+      : await lines(err, brief, live && err.live && log === undefined);
   const observe: Observe = (event) => {
-    shown.observe(event);
+    drawn.observe(event);
     log?.(event);
   };
-  return { ...shown, observe };
+  return { ...drawn, observe };
 }
 
-/** Progress of one stream is printed at most this often: a large stream has thousands of pages. */
-const progressEveryMs = 250;
-
-function events(out: Sink): Observe {
-  const printed = new Map<string, number>();
-  return (event) => {
-    if (event.type === 'stream.progress') {
-      const key = `${event.pipeline}.${event.stream}`;
-      const now = performance.now();
-      if (now - (printed.get(key) ?? Number.NEGATIVE_INFINITY) < progressEveryMs) return;
-      printed.set(key, now);
-    }
-    out.line(toJson(event));
-  };
+/** The line of an event, in the colour of its level. */
+function shown(event: RunEvent, { paint }: Sink): string | undefined {
+  const { level, message } = lineOf(event) ?? {};
+  if (message === undefined) return undefined;
+  const text = `${event.type === 'note' && level === 'warn' ? 'warning: ' : ''}${escaped(withoutSecrets(message))}`;
+  return level === 'info' ? text : paint(level === 'error' ? 'red' : 'yellow', text);
 }
 
 const redrawMs = 100;
-const signOfLifeMs = 30_000;
 
-/** A line when something begins or ends; below them the active streams, redrawn in place, or one line each every half minute. */
+/** A line when something begins or ends; on a terminal the active streams below them, redrawn in place. */
 async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<Progress> {
   const active = new Map<string, Active>();
   const update = isLive
     ? (await import('log-update')).createLogUpdate(sink.stream, { showCursor: true })
     : undefined;
-  const block = () => [...active].map(([key, at]) => `${key}: ${figures(at)}`);
-  const draw = () => (active.size > 0 ? update?.(block().join('\n')) : update?.clear());
+  const draw = () =>
+    active.size > 0
+      ? update?.([...active].map(([key, at]) => `${key}: ${figures(at)}`).join('\n'))
+      : update?.clear();
   const say = (text: string) => {
     update?.clear();
     sink.line(text);
     draw();
   };
-  const signOfLife = () => {
-    for (const line of block()) sink.line(line);
-  };
-  const timer = setInterval(update ? draw : signOfLife, update ? redrawMs : signOfLifeMs).unref();
+  const timer = setInterval(draw, redrawMs).unref();
   return {
     say,
     end: () => {
@@ -87,7 +80,7 @@ async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<Progr
     },
     observe: (event) => {
       follow(active, event);
-      const text = lineOf(event, sink, brief);
+      const text = brief && isExpected(event) ? undefined : shown(event, sink);
       if (text !== undefined) say(text);
     },
   };
@@ -105,58 +98,24 @@ function follow(active: Map<string, Active>, event: RunEvent): void {
   const { type, pipeline } = event;
   if (type === 'stream.started' || type === 'stream.progress') {
     const key = `${pipeline}.${event.stream}`;
-    const begun = { since: performance.now(), received: 0, retries: 0 };
-    active.set(key, { ...begun, ...active.get(key), ...event });
-  }
-  if (type === 'stream.finished') active.delete(`${pipeline}.${event.report.stream}`);
-  if (type === 'run.finished')
+    active.set(key, { since: performance.now(), received: 0, retries: 0, ...active.get(key), ...event });
+  } else if (type === 'stream.finished') active.delete(`${pipeline}.${event.report.stream}`);
+  else if (type === 'run.finished')
     for (const key of active.keys()) if (key.startsWith(`${pipeline}.`)) active.delete(key);
 }
 
-/** `3,100 of 5,000 (62 %), 1,240/s, 2 retries, 12 s`. A total that only follows what was received is no total. */
+/** `3,100 of 5,000 (62 %), 2 retries, 12 s`. A total that only follows what was received is no total. */
 function figures({ since, received, expected = 0, retries }: Active): string {
-  const seconds = (performance.now() - since) / 1000;
-  const rate = Math.round(received / seconds);
   const share = `${count(received)} of ${count(expected)} (${Math.floor((received / expected) * 100)} %)`;
-  return [
-    expected > received ? share : plural(received, 'record'),
-    ...(rate > 0 && seconds > 1 ? [`${count(rate)}/s`] : []),
-    ...(retries > 0 ? [plural(retries, 'retry', 'retries')] : []),
-    duration(seconds),
-  ].join(', ');
+  const read = expected > received ? share : plural(received, 'record');
+  const retried = retries > 0 ? `, ${plural(retries, 'retry', 'retries')}` : '';
+  return `${read}${retried}, ${duration((performance.now() - since) / 1000)}`;
 }
 
-function lineOf(event: RunEvent, sink: Sink, brief: boolean): string | undefined {
-  const { type, pipeline } = event;
-  if (type === 'run.started')
-    return `${pipeline}: run ${event.runId} (${event.kind}) ${event.resumed ? 'resumed' : 'started'}`;
-  if (type === 'note') {
-    const warning = event.level === 'warn' ? `${sink.paint('yellow', 'warning')}: ` : '';
-    return `${pipeline}: ${warning}${escaped(withoutSecrets(event.message))}`;
-  }
-  if (type === 'run.finished') {
-    const { runId, status, seconds } = event.report;
-    return `${pipeline}: run ${runId ?? '–'} ${status.replaceAll('_', ' ')} after ${duration(seconds)}`;
-  }
-  if (type !== 'stream.finished' || (brief && isExpected(event.report))) return undefined;
-  const { stream, status, reason, seconds } = event.report;
-  const why = reason === undefined ? '' : `: ${escaped(reason)}`;
-  const problem = status === 'ok' ? '' : `${sink.paint(styleOf(status), status)}${why}; `;
-  return `${pipeline}.${stream}: ${problem}${outcome(event.report)} (${duration(seconds)})`;
-}
-
-const isExpected = ({ status, counts }: StreamReport): boolean =>
-  (status === 'ok' && counts.rejected === 0) || status === 'unavailable';
-
-type Outcome = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: { readonly fetched: number } };
-
-/** `5,000 records: 12 new, 3 changed`; for a reconcile, which reads ids only: `5,000 ids: 1 deleted`. */
-export function outcome({ counts, deleted, receipt: { fetched } }: Outcome): string {
-  const isIdsOnly = counts.received === 0 && fetched > 0;
-  const all: Readonly<Record<string, number>> = { ...counts, deleted };
-  const what = isIdsOnly ? plural(fetched, 'id') : plural(counts.received, 'record');
-  return countsText((name) => all[name] ?? 0, what);
-}
+const isExpected = (event: RunEvent): boolean =>
+  event.type === 'stream.finished' &&
+  (event.report.status === 'unavailable' ||
+    (event.report.status === 'ok' && event.report.counts.rejected === 0));
 
 /** A longer wait is noted anew after this time. */
 const noteEveryMs = 30_000;
@@ -180,12 +139,6 @@ async function openLog(level: string): Promise<Observe> {
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   return (event) => {
     const { type, ...rest } = event;
-    logger[logLevelOf(event)](rest, type);
+    logger[lineOf(event)?.level ?? 'debug'](rest, type);
   };
-}
-
-function logLevelOf(event: RunEvent): 'debug' | 'info' | 'warn' | 'error' {
-  if (event.type === 'note') return event.level;
-  if (!('report' in event)) return event.type === 'run.started' ? 'info' : 'debug';
-  return ['failed', 'partly_failed', 'lost'].includes(event.report.status) ? 'error' : 'info';
 }

@@ -2,17 +2,19 @@
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
-import type { Observe, RunReport, RunStatus } from '../core/run.ts';
+import type { RunReport, RunStatus } from '../core/run.ts';
 import { nameOf } from '../core/table.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import { streamStates } from '../queries/freshness.ts';
 import { cutRejects, rejects } from '../queries/reject-list.ts';
-import { receiptText } from '../queries/summary-text.ts';
+import { outcome, receiptText } from '../queries/summary-text.ts';
+import type { Ask } from '../scheduler/run-request.ts';
 import type { Context, Verb } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
+import { endOf, execute, notifyAfter, outboundOf, planOf, withDeps } from './perform.ts';
 import * as lookup from './pipelines.ts';
-import { openProgress, outcome } from './progress.ts';
+import { openProgress } from './progress.ts';
 import type { Sink } from './terminal.ts';
 
 interface RunOptions {
@@ -21,39 +23,36 @@ interface RunOptions {
 }
 
 /** Reads what changed; `full`: everything anew. */
-export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boolean }> = async (
-  context,
-  { pipeline, stream, full = false, dryRun },
-) => {
-  const chosen = await lookup.choose(context, pipeline, stream);
-  if (dryRun) return showPlan(context, chosen, { full });
-  const { sync } = await import('../engine/sync.ts');
-  return runEach(context, chosen, (deps, streams) => sync(deps, { full, ...streams }));
-};
+export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boolean }> = (context, options) =>
+  runAsks(context, options.pipeline, options, { does: options.full ? 'full' : 'sync' });
 
 /** Reads the half-open window [from, to) anew; moves no watermark. */
-export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: string }> = async (
+export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: string }> = (
   context,
-  { pipeline, from, to, stream, dryRun },
+  options,
 ) => {
+  const { pipeline, from, to } = options;
   const window = { from: dateOf(from, '--from'), to: dateOf(to, '--to') };
   if (window.from >= window.to)
     throw new Misconfigured(`--from ${from} is not before --to ${to}: the window is half open, [from, to)`);
   if (window.from > new Date())
     throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read`);
-  const chosen = await lookup.choose(context, [pipeline], stream);
-  if (dryRun) return showPlan(context, chosen, { window });
-  const { backfill } = await import('../engine/sync.ts');
-  return runEach(context, chosen, (deps, streams) => backfill(deps, { ...window, ...streams }));
+  return runAsks(context, [pipeline], options, { does: 'backfill', window });
 };
 
 /** Reads all ids; marks and un-marks deletions. */
-export const reconcile: Verb<RunOptions & { pipeline: string }> = async (context, { pipeline, stream }) => {
-  const chosen = await lookup.choose(context, [pipeline], stream);
-  lookup.checkReconcile(pipeline);
-  const { reconcile } = await import('../engine/reconcile/reconcile.ts');
-  return runEach(context, chosen, reconcile);
-};
+export const reconcile: Verb<RunOptions & { pipeline: string }> = (context, options) =>
+  runAsks(context, [options.pipeline], options, { does: 'reconcile' });
+
+async function runAsks(
+  context: Context,
+  pipelines: readonly string[],
+  { stream, dryRun }: RunOptions,
+  what: Pick<Ask, 'does' | 'window'>,
+): Promise<number> {
+  const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
+  return dryRun ? showPlan(context, asks) : runEach(context, asks, (ask) => runOne(context, ask));
+}
 
 /** Puts open rejects through transform and load anew. Exit code 3 if some are still rejected. */
 export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> = async (context, options) => {
@@ -65,22 +64,25 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
     throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
   const chosen = await lookup.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
-  return runEach(context, chosen, (deps, { streams }) => replayIn(deps, streams?.[0], id));
+  return runEach(context, chosen, (each) => replayOne(context, each, id));
 };
 
-async function replayIn(deps: RunDeps, stream: string | undefined, id: string | undefined): Promise<Result> {
+async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen, id: string | undefined) {
+  const { parts, out, json } = context;
   const { replayRejects } = await import('../engine/replay.ts');
-  const pipeline = deps.source.name;
-  const { replayed, ...done } = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
-  // Records that were too large to be kept whole cannot be replayed.
-  const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
-  const stillRejected = done.stillRejected + large;
+  const stream = streams?.[0];
+  const progress = await openProgress(context, { config: await parts.config() });
+  const { replayed, left, large } = await withDeps(context, pipeline, progress, async (deps) => {
+    const done = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
+    // Records that were too large to be kept whole cannot be replayed.
+    const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
+    return { replayed: done.replayed, left: done.stillRejected, large };
+  }).finally(progress.end);
+  const stillRejected = left + large;
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
-  return {
-    exitCode: stillRejected > 0 ? exit.partly : exit.ok,
-    data: { type: 'replayed', pipeline, replayed, stillRejected },
-    line: `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(stillRejected, 'record')} still rejected${large === 0 ? '' : hint}.`,
-  };
+  const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(stillRejected, 'record')} still rejected${large === 0 ? '' : hint}.`;
+  out.line(json ? toJson({ type: 'replayed', pipeline, replayed, stillRejected }) : line);
+  return stillRejected > 0 ? exit.partly : exit.ok;
 }
 
 /** An instant from a flag. Throws Misconfigured. */
@@ -92,23 +94,18 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
-/** What a verb prints in place of a summary. */
-interface Result {
-  readonly exitCode: number;
-  readonly data: object;
-  readonly line: string;
-}
-
-type Work = (deps: RunDeps, streams: { readonly streams?: readonly string[] }) => Promise<RunReport | Result>;
-
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
-async function runEach(context: Context, chosen: readonly lookup.Chosen[], work: Work): Promise<number> {
+async function runEach<T extends lookup.Chosen>(
+  context: Context,
+  chosen: readonly T[],
+  run: (each: T) => Promise<number>,
+): Promise<number> {
   const { signal, received, json, out } = context;
   const codes: number[] = [];
   for (const each of chosen) {
     if (signal.aborted) break;
     try {
-      codes.push(await runOne(context, each, work));
+      codes.push(await run(each));
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       const { pipeline } = each;
@@ -128,39 +125,22 @@ function complain({ err, verbose }: Context, pipeline: string, message: string, 
 }
 
 /** Throws what ended it before it was a run. */
-async function runOne(context: Context, { pipeline, streams }: lookup.Chosen, work: Work): Promise<number> {
+async function runOne(context: Context, ask: Ask): Promise<number> {
   const { parts, out, json, quiet, received } = context;
   const config = await parts.config();
   const progress = await openProgress(context, { config });
-  let report: RunReport | undefined;
-  let failure: unknown;
-  const observe: Observe = (event) => {
-    if (event.type === 'run.finished') report = event.report;
-    progress.observe(event);
-  };
-  try {
-    const done = await lookup.withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
-      if (streams !== undefined) await warnOfMissingParents(deps, streams);
-      return work(deps, streams === undefined ? {} : { streams });
-    });
-    if ('line' in done) {
-      progress.end();
-      out.line(json ? toJson(done.data) : done.line);
-      return done.exitCode;
-    }
-    report = done;
-  } catch (error) {
-    if (report === undefined) throw error;
-    failure = error;
-  } finally {
-    progress.end();
-  }
-  const { status, error } = report;
+  const { report, failure } = await endOf(progress.observe, (observe) =>
+    withDeps(context, ask.pipeline, { ...progress, observe }, async (deps) => {
+      if (ask.streams !== undefined) await warnOfMissingParents(deps, ask.streams);
+      return execute(ask, deps);
+    }),
+  ).finally(progress.end);
+  const { pipeline, status, error } = report;
   // With --json the report is in the last event.
   if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
   if (error !== undefined && (status === 'failed' || status === 'lost'))
     complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
-  await lookup.notifyAfter(context, lookup.outboundOf(await parts.warehouse(), config), report, context.warn);
+  await notifyAfter(context, outboundOf(await parts.warehouse(), config), report, context.warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
 }
 
@@ -196,36 +176,30 @@ function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Bl
 }
 
 /** A stream that is read for each row of another table finds nothing where that table was never loaded. */
-async function warnOfMissingParents(deps: RunDeps, streams: readonly string[]): Promise<void> {
-  const { warehouse, source, observe } = deps;
-  const states = (await streamStates(warehouse.db)).filter((each) => each.pipeline === source.name);
-  const isLoaded = (name: string) => states.some((each) => each.stream === name && each.freshAt !== null);
+async function warnOfMissingParents({ warehouse, source, observe }: RunDeps, streams: readonly string[]) {
+  const pipeline = source.name;
+  const states = await streamStates(warehouse.db);
+  const loaded = states.filter((each) => each.pipeline === pipeline && each.freshAt !== null);
+  const there = [...streams, ...loaded.map(({ stream }) => stream)];
   for (const { name, partitions } of source.streams.filter((each) => streams.includes(each.name))) {
     const parents = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
     const names = parents.map((each) => each.name);
-    if (names.length === 0 || names.some((each) => streams.includes(each) || isLoaded(each))) continue;
-    const message = `${name} is read for each row of ${partitions?.table}, which was never loaded: run \`tidemark sync ${source.name} --stream ${names.join(',')},${name}\``;
-    observe({ type: 'note', pipeline: source.name, level: 'warn', message });
+    if (names.length === 0 || names.some((each) => there.includes(each))) continue;
+    const message = `${name} is read for each row of ${partitions?.table}, which was never loaded: run \`tidemark sync ${pipeline} --stream ${names.join(',')},${name}\``;
+    observe({ type: 'note', pipeline, level: 'warn', message });
   }
 }
 
-/** Prints what a run would read. Asks the source only for counts; writes no rows. */
-async function showPlan(
-  context: Context,
-  chosen: readonly lookup.Chosen[],
-  options: { readonly full?: boolean; readonly window?: { readonly from: Date; readonly to: Date } },
-): Promise<number> {
-  const { plan } = await import('../engine/preview.ts');
-  const progress = await openProgress({ ...context, quiet: context.quiet || context.json, json: false });
+/** Prints what runs would read. */
+async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
   const plans = [];
-  try {
-    for (const { pipeline, streams } of chosen) {
-      const some = { ...options, ...(streams && { streams }) };
-      const planned = await lookup.withDeps(context, pipeline, progress, (deps) => plan(deps, some));
-      plans.push({ pipeline, streams: planned });
-    }
-  } finally {
-    progress.end();
+  for (const ask of asks) {
+    const { pipeline } = ask;
+    const progress = await openProgress({ ...context, quiet: context.quiet || context.json, json: false });
+    const streams = await withDeps(context, pipeline, progress, (deps) => planOf(ask, deps)).finally(
+      progress.end,
+    );
+    plans.push({ pipeline, streams });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
   const reasons = rows.flatMap(({ pipeline, stream, why }) =>

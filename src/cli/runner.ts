@@ -2,23 +2,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { nightly } from '../../pipelines/nightly.ts';
-import { Fenced, LockHeld, Misconfigured, passesAfter } from '../core/errors.ts';
+import { Fenced, LockHeld, passesAfter } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
 import { longestOf, type Observe, type RunReport } from '../core/run.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
-import { type PlannedStream, plan } from '../engine/preview.ts';
+import type { PlannedStream } from '../engine/preview.ts';
 import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
 import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
+import { endOf, execute, notifyAfter, outboundOf, planOf, withDeps } from './perform.ts';
 import * as lookup from './pipelines.ts';
 import type { Progress } from './progress.ts';
 
 type How = Parameters<Runner['run']>[1];
 type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
-type Listening = Pick<How, 'signal' | 'observe'>;
 
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
 const heldPauseMs = seconds(5);
@@ -36,35 +36,34 @@ interface RunnerOptions {
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, own, warehouseOf, progress, warn } = options;
   const names = lookup.configured(config).map(({ name }) => name);
-  const during = <T>(pipeline: string, listening: Listening, work: (deps: RunDeps) => Promise<T>) => {
-    const { signal, observe } = listening;
+  const during = <T>(
+    { pipeline }: Ask,
+    { signal, observe }: Pick<How, 'signal' | 'observe'>,
+    work: (deps: RunDeps) => Promise<T>,
+  ) => {
     const instead = { config, warehouse: () => warehouseOf(pipeline) };
-    return lookup.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
+    return withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
   };
-  const notify = (what: Parameters<typeof lookup.notifyAfter>[2]) =>
-    lookup.notifyAfter(context, lookup.outboundOf(own, config), what, warn);
-
+  const outbound = outboundOf(own, config);
   const runOne: RunOne = async (ask, how) => {
-    if (ask.does === 'reconcile') lookup.checkReconcile(ask.pipeline);
-    let ended: RunReport | undefined;
-    const observe: Observe = (event) => {
-      if (event.type === 'run.finished') ended = event.report;
+    const { pipeline } = ask;
+    const both: Observe = (event) => {
       progress.observe(event);
       how.observe(event);
     };
-    try {
-      const { trigger } = how;
-      return await during(ask.pipeline, { ...how, observe }, (deps) => work(ask, { ...deps, trigger }));
-    } catch (error) {
+    const run = (observe: Observe) =>
+      during(ask, { ...how, observe }, (deps) => execute(ask, { ...deps, trigger: how.trigger }));
+    const { report, failure } = await endOf(both, run).catch(async (error: unknown) => {
       // A request that was stopped, or that waits for its turn, has not failed.
       const isWaiting = how.signal.aborted || error instanceof LockHeld || error instanceof Fenced;
-      if (ended === undefined && !isWaiting)
-        await notify({ pipeline: ask.pipeline, cause: describe(error).message });
+      const cause = describe(error).message;
+      if (!isWaiting) await notifyAfter(context, outbound, { pipeline, cause }, warn);
       throw error;
-    } finally {
-      // A lost run is resumed by another process, or reported when it is not.
-      if (ended !== undefined && ended.status !== 'lost') await notify(ended);
-    }
+    });
+    // A lost run is resumed by another process, or reported when it is not.
+    if (report.status !== 'lost') await notifyAfter(context, outbound, report, warn);
+    if (failure !== undefined) throw failure;
+    return report;
   };
   return {
     configured: names,
@@ -72,22 +71,15 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
-      const silent = { signal, observe: () => undefined };
-      for (const pipeline of isAll ? names : [ask.pipeline])
-        for (const { stream, ...line } of await during(pipeline, silent, (deps) => planLines(deps, ask)))
-          lines.push({ ...line, stream: isAll ? `${pipeline}.${stream}` : stream });
+      for (const pipeline of isAll ? names : [ask.pipeline]) {
+        const one = { ...ask, pipeline };
+        const planned = await during(one, { signal, observe: () => undefined }, (deps) => planOf(one, deps));
+        for (const each of planned)
+          lines.push({ ...each, about: about(each), stream: `${isAll ? `${pipeline}.` : ''}${each.stream}` });
+      }
       return lines;
     },
   };
-}
-
-async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
-  const some = streams === undefined ? {} : { streams };
-  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, some);
-  const { backfill, sync } = await import('../engine/sync.ts');
-  if (does !== 'backfill') return sync(deps, { ...some, full: does === 'full' });
-  if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
-  return backfill(deps, { ...window, ...some });
 }
 
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
@@ -95,8 +87,6 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
   const latest = performance.now() + hours(config.runHours);
   const names = lookup.configured(config).map(({ name }) => name);
   const parts: Part[] = [];
-  const isDone = (pipeline: string): boolean =>
-    how.done?.some((run) => run.pipeline === pipeline && run.kind === ask.does) === true;
   const runEach = async (waiting: Ask[]) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const part = await partOf(next, how, runOne, performance.now() < latest);
@@ -108,16 +98,13 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
       how.signal.throwIfAborted();
     }
   };
-  const first = names.filter(
-    (name) => (ask.does !== 'reconcile' || lookup.hasReconcile(name)) && !isDone(name),
-  );
-  await runEach(first.map((pipeline) => ({ ...ask, pipeline })));
-  const reconciles: Ask[] = [];
+  const isDone = (name: string) => how.done?.some((run) => run.pipeline === name && run.kind === ask.does);
+  const first = names.filter((name) => ask.does !== 'reconcile' || lookup.hasReconcile(name));
+  await runEach(first.filter((name) => !isDone(name)).map((pipeline) => ({ ...ask, pipeline })));
   if (ask.does === 'sync' || ask.does === 'full')
     for (const pipeline of names)
       if (await isReconcileDue(await warehouseOf(pipeline), pipeline))
-        reconciles.push({ pipeline, does: 'reconcile' });
-  await runEach(reconciles);
+        await runEach([{ pipeline, does: 'reconcile' }]);
   return combinedReport(parts);
 }
 
@@ -182,13 +169,6 @@ export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: st
     from ops.runs where pipeline = ${pipeline}`.execute(db);
   const { since, now } = rows[0] ?? { since: null, now: new Date() };
   return since !== null && due(job.on).next(since) <= now;
-}
-
-/** What a request would read, as the control API and the dashboard show it. */
-async function planLines(deps: RunDeps, { does, streams, window }: Ask): Promise<readonly PlanLine[]> {
-  const options = { ...(streams && { streams }), ...(window && { window }), full: does === 'full' };
-  const planned = await plan(deps, options);
-  return planned.map((each) => ({ ...each, about: about(each) }));
 }
 
 /** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */

@@ -16,6 +16,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
+import { outboundOf } from './perform.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
@@ -148,7 +149,7 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
 type Callbacks = Pick<ServiceDeps, 'ticked' | 'ended' | 'look'>;
 
 function callbacks({ say }: Context, config: Settings, warehouse: Warehouse): Callbacks {
-  const outbound = lookup.outboundOf(warehouse, config);
+  const outbound = outboundOf(warehouse, config);
   const names = lookup.configured(config).map(({ name }) => name);
   return {
     ticked: ({ pipeline, does, scheduledFor, dagRunId, joined }) => {

@@ -1,5 +1,6 @@
 /** The state of everything in words, failures first: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../core/format.ts';
+import type { StreamReport } from '../core/run.ts';
 import type { Receipt } from './db.ts';
 import type { StreamState } from './freshness.ts';
 import { lastWhole, type RunLine } from './run-history.ts';
@@ -150,3 +151,23 @@ export function receiptProblem({ expected, fetched, landed }: Receipt): string |
     (expected === null ? undefined : differs(fetched, expected, 'read than the source stated'))
   );
 }
+
+/** `5,000 records: 12 new, 3 changed, 4,985 as before`; members that are absent count as 0. */
+export function countsText(counts: Readonly<Record<string, unknown>>, what?: string): string {
+  const of = (name: string): number => Number(counts[name] ?? 0);
+  const parts = {
+    ...{ new: of('inserted'), changed: of('updated'), 'as before': of('unchanged') + of('superseded') },
+    ...{ duplicate: of('deduplicated'), rejected: of('rejected'), deleted: of('deleted') },
+  };
+  const present = Object.entries(parts).flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));
+  return `${what ?? plural(of('received'), 'record')}${present.length > 0 ? ': ' : ''}${present.join(', ')}`;
+}
+
+type Outcome = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'fetched'> };
+
+/** The same of a stream; a reconcile reads ids only: `5,000 ids: 1 deleted`. */
+export const outcome = ({ counts, deleted, receipt: { fetched } }: Outcome): string =>
+  countsText(
+    { ...counts, deleted },
+    counts.received === 0 && fetched > 0 ? plural(fetched, 'id') : undefined,
+  );

@@ -1,9 +1,10 @@
 /** The log of each request: its worker writes it in small batches, every process reads it. */
 
 import { sql } from 'kysely';
-import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
+import { duration, escaped, withoutSecrets } from '../core/format.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { Db } from '../queries/db.ts';
+import { outcome } from '../queries/summary-text.ts';
 import type { Trx } from './queue.ts';
 import type { LogLine } from './run-request.ts';
 
@@ -75,22 +76,21 @@ export async function readLog(
   return rows;
 }
 
-/** The line that an event of a run is worth; undefined for mere progress. */
+/** The line that an event of a run is worth; undefined for mere progress. May hold text of the source. */
 export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undefined {
-  const { pipeline } = event;
-  if (event.type === 'note') return { level: event.level, message: `${pipeline}: ${event.message}` };
-  if (event.type === 'run.started') {
-    const how = event.resumed ? 'goes on' : 'started';
+  const { type, pipeline } = event;
+  if (type === 'note') return { level: event.level, message: `${pipeline}: ${event.message}` };
+  if (type === 'run.started') {
+    const how = event.resumed ? 'resumed' : 'started';
     return { level: 'info', message: `${pipeline}: run ${event.runId} (${event.kind}) ${how}` };
   }
-  if (event.type !== 'stream.finished' && event.type !== 'run.finished') return undefined;
-  const { status, counts, deleted, seconds } = event.report;
-  const what = 'stream' in event.report ? `.${event.report.stream}` : `: run ${event.report.runId}`;
-  const why = 'stream' in event.report ? event.report.reason : event.report.error?.message;
-  const rows = `${counts.inserted} new, ${counts.updated} changed, ${deleted} deleted, ${counts.rejected} rejected`;
-  const read = `${plural(counts.received, 'record')}, ${rows}`;
-  const ended = `${status.replaceAll('_', ' ')} after ${duration(seconds)} (${read})`;
-  const message = `${pipeline}${what} ${ended}${why === undefined ? '' : `: ${why}`}`;
+  if (!('report' in event)) return undefined;
+  const { status, seconds } = event.report;
+  const of = type === 'stream.finished' ? `.${event.report.stream}` : `: run ${event.report.runId ?? '–'}`;
+  const why = type === 'stream.finished' ? event.report.reason : event.report.error?.message;
+  const read = type === 'stream.finished' ? ` (${outcome(event.report)})` : '';
+  const ended = `${status.replaceAll('_', ' ')} after ${duration(seconds)}${read}`;
+  const message = `${pipeline}${of} ${ended}${why === undefined ? '' : `: ${why}`}`;
   return { level: levels[status] ?? 'warn', message };
 }
 

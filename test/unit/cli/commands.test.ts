@@ -95,7 +95,7 @@ describe('from nothing to a full warehouse', () => {
       /^tracker: complete\. [\d,]+ records: [\d,]+ as before\. Receipts match for 13 streams\./,
     );
     expect(lines(out)).toHaveLength(1);
-    expect(err).toMatch(/^tracker\.issues: \d+ records: \d+ as before/m);
+    expect(err).toMatch(/^tracker\.issues ok after .* \(\d+ records: \d+ as before/m);
     expect(out + err).not.toContain('\x1b');
   });
 
@@ -576,6 +576,6 @@ test.skipIf(!fs.existsSync('/usr/bin/script'))(
       },
     );
     expect(out).toContain('\x1b[2K');
-    expect(out).toMatch(/tracker\.issues: .* as before/);
+    expect(out).toMatch(/tracker\.issues ok .* as before/);
   },
 );
