@@ -29,13 +29,13 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1326,
+  core: 1250,
   config: 330,
   http: 911,
   'connectors/spotify-ads': 3148,
   engine: 3508,
   scheduler: 1180,
-  cli: 1970,
+  cli: 1880,
   src: 24_330,
 };
 
