@@ -3,26 +3,15 @@ import { z } from 'zod';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
-import { type Part, part } from './part.ts';
 import { bearerToken, integer, oneOf, text, webhookUrl } from './values.ts';
-import { Variables } from './variables.ts';
-
-/** Everything that the user can set, read once and checked. */
-export type Config<Sources> = ReturnType<typeof readOwn> & {
-  /** Settings by the name of the source; one that is absent is not configured. */
-  readonly sources: Sources;
-  /** What is allowed but doubtful, one sentence each. */
-  readonly warnings: readonly string[];
-};
-
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+import { type Part, part, Variables } from './variables.ts';
 
 const general = part({
   secrets: { DATABASE_URL: text },
   plain: {
     TIDEMARK_HOME: z.string().default('.tidemark'),
     TIDEMARK_RUN_HOURS: integer(1, 500).default(20),
-    LOG_LEVEL: oneOf(...logLevels).optional(),
+    LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').optional(),
   },
   build: (v, from) => ({
     /** Connection string of the warehouse; absent: the embedded one under `home`. */
@@ -57,14 +46,7 @@ const server = part({
   },
 });
 
-/** The addresses are secrets: anyone who knows one may post to it. */
-interface Channel {
-  readonly name: 'webhook' | 'slack';
-  readonly url: Secret;
-  /** Signs the messages. */
-  readonly secret?: Secret;
-}
-
+/** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
 const notify = part({
   secrets: {
     TIDEMARK_WEBHOOK_URL: webhookUrl,
@@ -72,49 +54,48 @@ const notify = part({
     TIDEMARK_SLACK_WEBHOOK_URL: webhookUrl,
   },
   plain: {},
-  build: (v, from): readonly Channel[] => {
+  build: (v, from) => {
     const [url, secret] = [v.TIDEMARK_WEBHOOK_URL, v.TIDEMARK_WEBHOOK_SECRET];
     const slack = v.TIDEMARK_SLACK_WEBHOOK_URL;
     if (url && !secret)
       from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
-    return [
-      ...(url ? [{ name: 'webhook' as const, url, ...(secret && { secret }) }] : []),
-      ...(slack ? [{ name: 'slack' as const, url: slack }] : []),
-    ];
+    // The secret signs the messages.
+    const webhook = url && { name: 'webhook' as const, url, ...(secret && { secret }) };
+    return [webhook, slack && { name: 'slack' as const, url: slack }].filter((one) => one !== undefined);
   },
 });
 
 /** Proxies by scheme of the target. They are secrets: an address may hold a password. */
-const proxies = {
-  secrets: ['HTTPS_PROXY', 'HTTP_PROXY'],
-  plain: ['NO_PROXY'],
-  read(from: Variables) {
-    const [http, https] = [proxy(from, 'HTTP_PROXY'), proxy(from, 'HTTPS_PROXY')];
-    const except = (from.text('no_proxy', 'NO_PROXY') ?? '').split(/[\s,]+/).filter(Boolean);
+const proxies = part({
+  secrets: { HTTPS_PROXY: text, HTTP_PROXY: text },
+  plain: { NO_PROXY: z.string().default('') },
+  build: (v, from) => {
+    const [http, https] = [
+      proxy(from, 'HTTP_PROXY', v.HTTP_PROXY),
+      proxy(from, 'HTTPS_PROXY', v.HTTPS_PROXY),
+    ];
+    const except = v.NO_PROXY.split(/[\s,]+/).filter(Boolean);
     return { ...(http && { http }), ...(https && { https }), except };
   },
-};
+});
 
-/** In lower case first. What is no HTTP proxy is ignored with a warning: it was set for other programs. */
-function proxy(from: Variables, name: string): Secret | undefined {
-  const given = from.secret(name, name.toLowerCase());
+/** What is no HTTP proxy is ignored with a warning: it was set for other programs. */
+function proxy(from: Variables, name: string, address: Secret | undefined): Secret | undefined {
+  const given = address?.reveal();
   if (given === undefined) return undefined;
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`);
-  // A path belongs to a proxy script, or to a password with a slash; a stray % cannot be sent as Basic auth.
-  const isBare = url?.hostname && `${url.pathname}${url.search}${url.hash}` === '/';
-  if (isBare && /^https?:$/.test(url.protocol) && isDecodable(`${url.username}:${url.password}`))
-    return new Secret(url.href);
+  try {
+    const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`);
+    // A stray % cannot be sent as Basic auth.
+    decodeURIComponent(`${url.username}:${url.password}`);
+    // A path belongs to a proxy script, or to a password with a slash.
+    const isBare = url.hostname !== '' && `${url.pathname}${url.search}${url.hash}` === '/';
+    if (isBare && /^https?:$/.test(url.protocol)) return new Secret(url.href);
+  } catch {
+    // It is no URL.
+  }
   const form = 'http://proxy.example:3128 (special characters percent-encoded)';
   from.warn(name, `is not the address of an HTTP proxy, such as ${form}; no proxy is used`);
   return undefined;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    return decodeURIComponent(text) !== '';
-  } catch {
-    return false;
-  }
 }
 
 type Parts = Readonly<Record<string, Part<unknown>>>;
@@ -125,13 +106,8 @@ export function variableNames(sources: Parts) {
   return { secrets: parts.flatMap(({ secrets }) => secrets), plain: parts.flatMap(({ plain }) => plain) };
 }
 
-const readOwn = (from: Variables) => ({
-  ...general.read(from),
-  server: server.read(from),
-  /** Where changes of state are sent. */
-  notify: notify.read(from),
-  proxies: proxies.read(from),
-});
+/** Everything that the user can set, read once and checked. */
+export type Config<P extends Parts> = ReturnType<typeof readConfig<P>>;
 
 /**
  * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
@@ -139,24 +115,25 @@ const readOwn = (from: Variables) => ({
  */
 export function readConfig<P extends Parts>(env: NodeJS.ProcessEnv, cwd: string, sources: P) {
   const from = new Variables(env, cwd);
-  const { problems, warnings } = from;
   const settings = Object.entries(sources).map(([name, part]) => [name, part.read(from)]);
   type Sources = { readonly [K in keyof P]: ReturnType<P[K]['read']> };
-  const config: Config<Sources> = {
-    ...readOwn(from),
+  const config = {
+    ...general.read(from),
+    server: server.read(from),
+    notify: notify.read(from),
+    proxies: proxies.read(from),
+    /** Settings by the name of the source; one that is absent is not configured. */
     sources: Object.fromEntries(settings) as Sources,
-    warnings,
+    /** What is allowed but doubtful, one sentence each. */
+    warnings: from.warnings,
   };
-  warnOfUnknown(from, variableNames(sources));
-  if (problems.length === 0) return config;
-  const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  throw new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
-}
-
-/** A misspelt variable would otherwise be ignored without notice. */
-function warnOfUnknown(from: Variables, { secrets, plain }: ReturnType<typeof variableNames>): void {
+  const { secrets, plain } = variableNames(sources);
   const valid = new Set([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
   for (const name of new Set(from.names()))
     if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !valid.has(name))
       from.warn(name, 'is not a variable of Tidemark; is it misspelt?');
+  const { problems } = from;
+  if (problems.length === 0) return config;
+  const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  throw new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
 }

@@ -57,9 +57,7 @@ export const pastInstant = value((text) => {
 
 /** The base URL of a server, without a slash at its end. No message quotes it: it may hold a password. */
 export const baseUrl = z
-  .string()
-  .refine((text) => URL.canParse(text), 'is not a URL, such as https://api.example.com')
-  .refine((text) => /^https?:\/\//i.test(text), 'must begin with https:// or http://')
+  .url({ protocol: /^https?$/i, error: 'is not a URL, such as https://api.example.com' })
   .refine(
     (text) => !/^[^/]*\/\/[^/]*@/.test(text),
     'must not hold credentials; give them in their own variables',

@@ -1,5 +1,5 @@
 /** The connectors by the name of their source. Nothing of a vendor is loaded before its source is opened. */
-import type { Part } from '../config/part.ts';
+import type { Part } from '../config/variables.ts';
 import type { Engine } from '../core/dag-engine.ts';
 import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';

@@ -1,7 +1,7 @@
 /** What the user can set of the workflow engine. */
 
-import { isConfigured, part } from '../../config/part.ts';
 import { baseUrl, list, sentToken } from '../../config/values.ts';
+import { part } from '../../config/variables.ts';
 
 export interface WorkflowConfig {
   /** Before `/api/v1`; without a slash at its end. */
@@ -18,7 +18,7 @@ export const workflowPart = part({
   plain: { WORKFLOW_BASE_URL: baseUrl.optional(), WORKFLOW_DAGS: list, WORKFLOW_EXCLUDE: list },
   build: (v, from): WorkflowConfig | undefined => {
     const others = ['WORKFLOW_TOKEN', 'WORKFLOW_DAGS'];
-    isConfigured(from, 'workflow engine', 'WORKFLOW_BASE_URL', others, {});
+    from.hasSource('workflow engine', 'WORKFLOW_BASE_URL', others);
     const given = v.WORKFLOW_BASE_URL;
     if (given === undefined) return undefined;
     const url = given.replace(/\/api\/v[12]$/, '');

@@ -1,8 +1,8 @@
 /** What the user can set of the issue tracker. */
 
 import { z } from 'zod';
-import { isConfigured, part } from '../../config/part.ts';
 import { baseUrl, integer, list, oneOf, pastInstant, rate, text } from '../../config/values.ts';
+import { part } from '../../config/variables.ts';
 import type { Secret } from '../../core/secret.ts';
 
 export interface TrackerConfig {
@@ -56,7 +56,7 @@ export const trackerPart = part({
       TRACKER_EMAIL: ': the e-mail address of the account that the token belongs to',
       TRACKER_API_TOKEN: ': an API token of that account',
     };
-    if (!isConfigured(from, 'tracker', 'TRACKER_BASE_URL', others, required)) return undefined;
+    if (!from.hasSource('tracker', 'TRACKER_BASE_URL', others, required)) return undefined;
     const [url, email, apiToken] = [v.TRACKER_BASE_URL, v.TRACKER_EMAIL, v.TRACKER_API_TOKEN];
     if (url === undefined || email === undefined || apiToken === undefined) return undefined;
     return {

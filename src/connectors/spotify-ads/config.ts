@@ -1,7 +1,7 @@
 /** What the user can set of the advertising platform. */
 
-import { isConfigured, part } from '../../config/part.ts';
 import { baseUrl, integer, list, pastInstant, rate, sentToken, text, value } from '../../config/values.ts';
+import { part } from '../../config/variables.ts';
 import type { AdsSettings } from './source.ts';
 import type { Credentials } from './tokens.ts';
 
@@ -61,8 +61,7 @@ export const adsPart = part({
     const required = { ADS_CLIENT_ID: or, ADS_CLIENT_SECRET: or, ADS_REFRESH_TOKEN: or, ADS_TOKEN_URL: or };
     const others = ['ADS_ACCESS_TOKEN', 'ADS_CLIENT_ID'];
     const hasToken = from.isSet('ADS_ACCESS_TOKEN');
-    if (!isConfigured(from, 'ads platform', 'ADS_BASE_URL', others, hasToken ? {} : required))
-      return undefined;
+    if (!from.hasSource('ads platform', 'ADS_BASE_URL', others, hasToken ? {} : required)) return undefined;
     const { ADS_BASE_URL: url, ADS_CLIENT_ID: clientId, ADS_TOKEN_URL: tokenUrl } = v;
     const {
       ADS_ACCESS_TOKEN: accessToken,
