@@ -33,7 +33,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   http: 911,
   'connectors/spotify-ads': 3148,
   engine: 3508,
-  scheduler: 1180,
+  scheduler: 1063,
   cli: 1880,
   src: 24_330,
 };

@@ -61,8 +61,6 @@ create table ops.dag_runs (
   finished_at timestamptz,
   stop_asked_at timestamptz,
   stop_asked_by text,
-  claim integer not null default 0,
-  losses integer not null default 0,
   worker text,
   progress_at timestamptz,
   stuck_since timestamptz,
@@ -92,8 +90,6 @@ comment on column ops.dag_runs.started_at is 'When a worker first took it up.';
 comment on column ops.dag_runs.finished_at is 'When it was over; null before.';
 comment on column ops.dag_runs.stop_asked_at is 'When a person asked to stop it.';
 comment on column ops.dag_runs.stop_asked_by is 'Who.';
-comment on column ops.dag_runs.claim is 'How often it was taken up; a worker whose number is older may write nothing of it.';
-comment on column ops.dag_runs.losses is 'How often its worker died; parked as failed after the third time.';
 comment on column ops.dag_runs.worker is 'Host and process of its worker.';
 comment on column ops.dag_runs.progress_at is 'When it last got ahead.';
 comment on column ops.dag_runs.stuck_since is 'Since when it runs without getting ahead; null while it does.';

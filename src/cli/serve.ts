@@ -62,7 +62,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     // Only now: a process that cannot listen must not take requests from the queue.
     const name = `${os.hostname()} process ${process.pid}`;
     const events = callbacks(context, config, warehouse);
-    service = startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
+    service = await startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
     if (runner.configured.length === 0) say('Nothing is scheduled: no source is configured.');
     if (config.server.apiToken === undefined)

@@ -58,23 +58,24 @@ export function openControl(
   /** Throws NotFound. */
   const known = async (name: string, runId: string): Promise<DagRun> => {
     dagOf(catalogue, name);
-    return (await dagRun(db, runId, name)) ?? unknown(runId);
+    return found(await dagRun(db, runId, name), runId);
   };
 
-  /** Queues a request unless the pipeline is busy. `isGiven`: its id came from the caller, and the same ask again is the same run. */
-  const add = async (request: NewRequest, isGiven = false): Promise<DagRun> => {
+  /** Queues a request unless the pipeline is busy. With `isRepeatable` the same ask under the same id is the same run. */
+  const add = async (request: NewRequest, isRepeatable = false): Promise<DagRun> => {
     const { id, ask } = request;
     const { pipeline } = ask;
     const queued = await db.transaction().execute(async (trx) => {
       await lockPipeline(trx, pipeline);
-      const before = isGiven ? await askOfRun(trx, id) : undefined;
+      const before = isRepeatable ? await askOfRun(trx, id) : undefined;
       if (before === undefined) {
         const active = await activeRun(trx, pipeline);
         if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
-        // False where another pipeline took the id in this moment.
-        if (!(await enqueue(trx, queue, request))) throw taken(id);
-      } else if (!isSame(before, ask)) throw taken(id);
-      return (await dagRun(trx, id)) ?? unknown(id);
+      }
+      // The id is taken also where another pipeline takes it in this moment.
+      if (before === undefined ? !(await enqueue(trx, queue, request)) : !isSame(before, ask))
+        throw new Conflict(`run id ${id} was used for something else before`);
+      return found(await dagRun(trx, id), id);
     });
     queue.wake(pipeline);
     return queued;
@@ -101,8 +102,8 @@ export function openControl(
           'runId: give 1 to 100 letters, digits, dots, colons, hyphens or underscores, a letter or digit first',
         );
       const ask = normalized(asked);
-      const id = runId ?? newId(ask);
-      return add({ id, ask, params: params ?? paramsOf(asked), trigger: 'api', by }, runId !== undefined);
+      const request = { id: runId ?? newId(ask), ask, params: params ?? paramsOf(asked), by };
+      return add({ ...request, trigger: 'api' }, runId !== undefined);
     },
 
     /**
@@ -122,20 +123,19 @@ export function openControl(
         return refuse(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
       if (pipeline !== name) return refuse(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
       await stopRequest(db, runId, by);
-      return (await dagRun(db, runId)) ?? unknown(runId);
+      return found(await dagRun(db, runId), runId);
     },
 
     /** Queues the same ask again. Throws `NotFound`, and `Conflict` if it did not fail or the pipeline is busy. */
     async retry(name: string, runId: string, { by }: { readonly by: string }): Promise<DagRun> {
-      const before = await known(name, runId);
-      const { does, pipeline, finishedAt, status, params } = before;
+      const { does, pipeline, finishedAt, status, params } = await known(name, runId);
       if (does === 'replay')
         return refuse(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
       if (pipeline !== name)
         return refuse(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
       if (finishedAt !== null && !retryable.includes(status))
         return refuse(`${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`);
-      const ask = normalized((await askOfRun(db, runId)) ?? unknown(runId));
+      const ask = normalized(found(await askOfRun(db, runId), runId));
       await check(ask);
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
     },
@@ -167,9 +167,9 @@ const newId = ({ pipeline, does }: Ask): string => `${pipeline}-${does}-${crypto
 const isSame = (a: Ask, b: Ask): boolean =>
   a.pipeline === b.pipeline && a.does === b.does && paramsOf(a) === paramsOf(b);
 
-const taken = (id: string): Conflict => new Conflict(`run id ${id} was used for something else before`);
-
-function unknown(id: string): never {
+/** Throws NotFound. An id is repeated only where it has the form of one. */
+function found<T>(value: T | undefined, id: string): T {
+  if (value !== undefined) return value;
   throw new NotFound(`there is no run ${ids.test(id) ? id : 'of that id'} here`);
 }
 

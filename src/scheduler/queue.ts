@@ -1,10 +1,11 @@
 /**
- * The queue of run requests: pg-boss on the warehouse's Postgres, one queue for each pipeline with at most one active job. A job only says that a
- * request waits; `ops.dag_runs` is the record of the request. Both are written in the same transaction.
+ * The queue of run requests: pg-boss on the warehouse's Postgres, one queue for each pipeline with at most one active job. A job says that a
+ * request waits for a worker; `ops.dag_runs` is the record of the request. Both are written in the same transaction. pg-boss owns the attempts:
+ * it keeps their heartbeats, gives the job of a dead worker to another one, and gives up after the third attempt.
  */
 
 import type { Kysely } from 'kysely';
-import { fromKysely, PgBoss } from 'pg-boss';
+import { type Job as BossJob, fromKysely, PgBoss } from 'pg-boss';
 import { hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 
@@ -20,21 +21,17 @@ export const refreshMs = seconds(3);
 /** A run longer than this is put back and goes on as another job: pg-boss ends jobs after a day. */
 export const longestMs = hours(23);
 
-/** A request to be done, and the job that says so. */
-export interface Task {
-  readonly pipeline: string;
+/** The death of this attempt's worker parks a request as failed. */
+export const mostAttempts = 3;
+
+interface Task {
   readonly requestId: string;
   /** How often the request failed of a passing cause before. */
-  readonly failures?: number | undefined;
-  /** Of a retry: the claim that failed. Where the request was claimed or cancelled since, the retry has no effect. */
-  readonly failedClaim?: number | undefined;
+  readonly failures: number;
 }
 
-/** A job in the hands of a worker. pg-boss counts attempts: a worker ends only its own attempt, never that of its successor. */
-export interface Job extends Task {
-  readonly jobId: string;
-  readonly attempt: number;
-}
+/** A job in the hands of a worker; `name` is the pipeline. By `retryCount` a worker ends its own attempt only, never that of its successor. */
+export type Job = BossJob<Task>;
 
 export type Queue = Awaited<ReturnType<typeof openQueue>>;
 
@@ -42,11 +39,9 @@ const policy = {
   policy: 'singleton',
   // A job without a heartbeat for ten seconds (the least that pg-boss allows) belongs to a dead worker.
   heartbeatSeconds: 10,
-  // A request is parked by `ops.dag_runs.losses`, not by pg-boss.
-  retryLimit: 1000,
+  retryLimit: mostAttempts - 1,
   retryDelay: 5,
   retryBackoff: true,
-  retryDelayMax: 120,
   expireInSeconds: 24 * 3600 - 1,
   deleteAfterSeconds: 86_400,
 } as const;
@@ -81,25 +76,22 @@ export async function openQueue(
   const workers = new Map<string, string>();
   return {
     /** Adds a job. No worker takes it before `pauseMs` have passed. */
-    async offer(trx: Trx, { pipeline, requestId, failures, failedClaim }: Task, pauseMs = 0): Promise<void> {
-      const options = { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) };
-      await boss.send(pipeline, { requestId, failures, failedClaim }, options);
+    async offer(trx: Trx, pipeline: string, task: Task, pauseMs = 0): Promise<void> {
+      await boss.send(pipeline, task, { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) });
     },
-    /** Ends a job whose request is over, or was put back with a job of its own. */
-    async complete(trx: Trx, { pipeline, jobId: id, attempt: retryCount }: Job): Promise<void> {
-      await boss.complete(pipeline, { id, retryCount }, null, { db: fromKysely(trx) });
+    /** Ends a job. False where it is no longer this worker's: nothing is written then. */
+    async complete(trx: Trx, job: Pick<Job, 'id' | 'name' | 'retryCount'>): Promise<boolean> {
+      // Its declaration leaves out the count that its documentation promises.
+      const answer = await boss.complete(job.name, job, null, { db: fromKysely(trx) });
+      return 'affected' in answer && answer.affected === 1;
     },
-    /** Takes the pipeline's jobs, one at a time, until `pause`. Calling it again changes nothing. An error of `handle` fails the job. */
+    /** Takes the pipeline's jobs, one at a time. An error of `handle` fails the attempt. */
     async work(pipeline: string, handle: (job: Job) => Promise<void>): Promise<void> {
-      if (workers.has(pipeline)) return;
       const options = {
         pollingIntervalSeconds: Math.max(0.5, pollMs / 1000),
         heartbeatRefreshSeconds: refreshMs / 1000,
       };
-      const worker = await boss.work<Omit<Task, 'pipeline'>>(pipeline, options, async ([job]) => {
-        if (job) await handle({ ...job.data, pipeline, jobId: job.id, attempt: job.retryCount });
-      });
-      workers.set(pipeline, worker);
+      workers.set(pipeline, await boss.work<Task>(pipeline, options, async ([job]) => job && handle(job)));
     },
     /** A job was offered in this process: look at once. */
     wake(pipeline: string): void {
@@ -110,11 +102,9 @@ export async function openQueue(
     async reap(): Promise<void> {
       for (const pipeline of pipelines) await boss.supervise(pipeline, { reindex: false });
     },
-    /** Takes no further job. Jobs in hand go on. */
-    async pause(): Promise<void> {
-      await Promise.all([...workers.keys()].map((pipeline) => boss.offWork(pipeline, { wait: false })));
-    },
+    /** Takes no further job, and waits for those in hand. */
     async end(): Promise<void> {
+      await Promise.all(pipelines.map((pipeline) => boss.offWork(pipeline)));
       await boss.stop({ graceful: false, close: false });
     },
   };
@@ -128,7 +118,7 @@ export const usualTimes = {
   tickMs: seconds(5),
   /** Between reports of progress and writes of log lines; a stop is noticed as often. */
   heartbeatMs: seconds(1),
-  /** How long the end of a request is tried to be written while the warehouse is away. */
+  /** How long beginning and end of a request are tried to be written while the warehouse is away. */
   leaseMs: seconds(30),
   /** Between looks for workers that died. */
   reapMs: seconds(3),

@@ -5,7 +5,6 @@ import { duration, escaped, withoutSecrets } from '../core/format.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { Db } from '../queries/db.ts';
 import { outcome } from '../queries/summary-text.ts';
-import type { Trx } from './queue.ts';
 import type { LogLine } from './run-request.ts';
 
 type Line = Omit<LogLine, 'seq'>;
@@ -13,48 +12,40 @@ type Line = Omit<LogLine, 'seq'>;
 /** Longer lines are cut: one source's error page must not fill the log. */
 const longest = 2000;
 
+export type RunLog = ReturnType<typeof openLog>;
+
 /** The log of a request, open for writing. Lines wait until `flush`; those that could not be written are tried again with the next. */
-export class RunLog {
-  readonly #db: Trx;
-  readonly #id: string;
-  readonly #waiting: Line[] = [];
-  #writing: Promise<void> = Promise.resolve();
-
-  constructor(db: Trx, id: string) {
-    this.#db = db;
-    this.#id = id;
-  }
-
-  add(level: Line['level'], message: string): void {
-    this.#waiting.push({ at: new Date(), level, message });
-  }
-
-  /** Throws what kept the lines from being written. */
-  flush(): Promise<void> {
-    this.#writing = this.#writing
-      .catch(() => undefined)
-      .then(async () => {
-        const batch = this.#waiting.slice();
-        if (batch.length > 0) await this.#db.transaction().execute((trx) => write(trx, this.#id, batch));
-        this.#waiting.splice(0, batch.length);
-      });
-    return this.#writing;
-  }
+export function openLog(db: Db, id: string) {
+  const waiting: Line[] = [];
+  let writing: Promise<void> = Promise.resolve();
+  const writeWaiting = async (): Promise<void> => {
+    const batch = waiting.slice();
+    if (batch.length > 0) await write(db, id, batch);
+    waiting.splice(0, batch.length);
+  };
+  return {
+    add(level: Line['level'], message: string): void {
+      waiting.push({ at: new Date(), level, message });
+    },
+    /** Throws what kept the lines from being written. */
+    flush(): Promise<void> {
+      writing = writing.catch(() => undefined).then(writeWaiting);
+      return writing;
+    },
+  };
 }
 
 /** Adds one line at the end of a request's log. */
-export const append = (db: Trx, id: string, level: Line['level'], message: string): Promise<void> =>
-  db.isTransaction
-    ? write(db, id, [{ at: new Date(), level, message }])
-    : db.transaction().execute((trx) => append(trx, id, level, message));
+export const append = (db: Db, id: string, level: Line['level'], message: string): Promise<void> =>
+  write(db, id, [{ at: new Date(), level, message }]);
 
-/** In a transaction: the request's row is held until its end, so that the lines of several processes become visible in order. */
-async function write(trx: Trx, id: string, lines: readonly Line[]): Promise<void> {
-  await sql`select from ops.dag_runs where dag_run_id = ${id} for no key update`.execute(trx);
-  await sql`insert into ops.run_log (dag_run_id, at, level, message)
-    select ${id}, at, level, message from unnest(${lines.map(({ at }) => at)}::timestamptz[],
+/** The request's row is held until the end of the transaction, so that the lines of several processes become visible in order. */
+async function write(db: Db, id: string, lines: readonly Line[]): Promise<void> {
+  await sql`with d as materialized (select dag_run_id from ops.dag_runs where dag_run_id = ${id} for no key update)
+    insert into ops.run_log (dag_run_id, at, level, message)
+    select d.dag_run_id, at, level, message from d, unnest(${lines.map(({ at }) => at)}::timestamptz[],
       ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => shown(message))}::text[])
-      with ordinality as line (at, level, message, n) order by n`.execute(trx);
+      with ordinality as line (at, level, message, n) order by n`.execute(db);
 }
 
 const shown = (message: string): string => {

@@ -111,12 +111,13 @@ export const normalized = ({ streams = [], ...ask }: Ask): Ask =>
 /** As the API's `params` say it: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
 export function paramsOf({ does, streams = [], window }: Ask): string {
   const day = (instant: Date): string => instant.toISOString().replace('T00:00:00.000Z', '');
-  return [
-    ...(window === undefined ? [] : [`FROM=${day(window.from)}`, `TO=${day(window.to)}`]),
-    ...(streams.length === 0 ? [] : [`STREAMS=${streams.join(',')}`]),
-    ...(does === 'full' ? ['FULL=true'] : []),
-    ...(does === 'reconcile' ? ['DOES=reconcile'] : []),
-  ].join(' ');
+  const parts = [
+    window !== undefined && `FROM=${day(window.from)} TO=${day(window.to)}`,
+    streams.length > 0 && `STREAMS=${streams.join(',')}`,
+    does === 'full' && 'FULL=true',
+    does === 'reconcile' && 'DOES=reconcile',
+  ];
+  return parts.filter((part) => part !== false).join(' ');
 }
 
 /** What a run of the command line is called among requests. */

@@ -10,12 +10,11 @@ import type { Finding } from '../outbound/health.ts';
 import { afterClockGaps, endDeadRuns } from './dead-workers.ts';
 import type { Catalogue } from './pipelines.ts';
 import { refreshMs } from './queue.ts';
-import { append } from './request-log.ts';
-import { type Lost, markLost } from './requests.ts';
+import { markLost } from './requests.ts';
 import { scheduled, type Tick, tick } from './ticks.ts';
 import { Worker, type WorkerDeps } from './worker.ts';
 
-export type Service = ReturnType<typeof startService>;
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** `warehouse` serves queue and bookkeeping alone: runs must not be able to take its connections. `queue` is opened over it, and ended by `end`. */
 export interface ServiceDeps extends WorkerDeps {
@@ -30,78 +29,51 @@ export interface ServiceDeps extends WorkerDeps {
 const keep = { log: days(90), others: days(400) };
 
 /** Throws Misconfigured where a schedule cannot be read. */
-export function startService(deps: ServiceDeps) {
+export async function startService(deps: ServiceDeps) {
   const { warehouse, queue, catalogue, runner, name, times, trouble } = deps;
   const schedules = scheduled(catalogue);
-  const worker = new Worker(deps);
   const over = new AbortController();
-  const every = (what: string, ms: number, work: () => Promise<void>, signal = over.signal): Promise<void> =>
-    repeat(ms, signal, work, (error) => trouble(what, error));
+  const worker = new Worker(deps, over.signal);
+  for (const pipeline of [...runner.configured, 'nightly'])
+    await queue.work(pipeline, (job) => worker.handle(job));
 
   // Leases are renewed every five seconds and jobs every three: the grace period after a clock gap is long enough for both.
   const grace = { longestMs: 2 * refreshMs, graceMs: 3 * leaseTimes.heartbeatMs };
   const reap = afterClockGaps(warehouse.db, grace, async (at) => {
     await queue.reap();
-    for (const gone of await markLost(warehouse.db)) await reportLost(deps, gone);
+    for (const { id, pipeline, status, message: cause } of await markLost(warehouse.db))
+      if (status === 'failed')
+        await deps.look([{ pipeline, state: 'failed', which: { request: id }, cause }], over.signal);
     await endDeadRuns(warehouse, at);
   });
+  const every = (what: string, ms: number, work: () => Promise<void>): Promise<void> =>
+    repeat(ms, over.signal, work, (error) => trouble(what, error));
   const loops = [
-    every('looking for requests', hours(1), async () => {
-      for (const pipeline of [...runner.configured, 'nightly'])
-        await queue.work(pipeline, (job) => worker.handle(job));
-    }),
     every('looking at the schedules', times.tickMs, async () => {
       for (const schedule of schedules) {
         const made = await tick(warehouse.db, queue, schedule, name);
-        if (made !== undefined) {
-          queue.wake(made.pipeline);
-          deps.ticked(made);
-        }
+        if (made === undefined) continue;
+        queue.wake(made.pipeline);
+        deps.ticked(made);
       }
     }),
+    every('reporting progress', times.heartbeatMs, () => worker.report()),
     every('looking for dead workers', times.reapMs, () => reap(over.signal)),
     every('looking around', times.lookMs, async () => deps.look(await stuck(deps), over.signal)),
     every('cleaning up', hours(1), () => clean(deps)),
   ];
-  // Ends last: a run that is being interrupted still shows that it makes progress.
-  const reported = new AbortController();
-  const reports = every('reporting progress', times.heartbeatMs, () => worker.report(), reported.signal);
 
   return {
     /**
      * Ends in good order: nothing new is taken, what runs is interrupted and waits for another process. False if that took too long because
      * the warehouse does not answer: then its runs are lost, and taken when their leases are over.
      */
-    async end(): Promise<boolean> {
-      over.abort(new Interrupted('the service is ending'));
-      const reason = new Interrupted(
-        'its process was asked to end; it goes on elsewhere, or after the restart',
-      );
-      const inOrder = async (): Promise<boolean> => {
-        // Runs are interrupted at once, whatever the loops wait for, and once more what was taken meanwhile.
-        await Promise.all([queue.pause(), worker.end(reason), ...loops]);
-        await worker.end(reason);
-        reported.abort();
-        await Promise.all([reports, queue.end()]);
-        return true;
-      };
-      const isInOrder = await Promise.race([inOrder(), sleep(times.endMs, false, { ref: false })]);
-      reported.abort();
-      return isInOrder;
+    end(): Promise<boolean> {
+      over.abort(new Interrupted('its process was asked to end; it goes on elsewhere, or after the restart'));
+      const inOrder = Promise.all([queue.end(), ...loops]).then(() => true);
+      return Promise.race([inOrder, sleep(times.endMs, false, { ref: false })]);
     },
   };
-}
-
-async function reportLost(
-  { warehouse, look }: ServiceDeps,
-  { id, pipeline, status, message }: Lost,
-): Promise<void> {
-  await append(warehouse.db, id, status === 'lost' ? 'warn' : 'error', message);
-  if (status !== 'failed') return;
-  await look(
-    [{ pipeline, state: 'failed', which: { request: id }, cause: message }],
-    new AbortController().signal,
-  );
 }
 
 /** Requests without progress, as their workers report it. */

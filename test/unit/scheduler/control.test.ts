@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Misconfigured } from '../../../src/core/errors.ts';
 import { takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
 import type { Ask, Control } from '../../../src/scheduler/control.ts';
-import { append, RunLog } from '../../../src/scheduler/request-log.ts';
+import { append, openLog } from '../../../src/scheduler/request-log.ts';
 import { Conflict, NotFound } from '../../../src/scheduler/run-request.ts';
 import { due } from '../../../src/scheduler/schedule.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
@@ -308,7 +308,7 @@ test('lines of a log become visible in the order of their numbers, whoever write
   })();
   await Promise.all(
     Array.from({ length: 20 }, (_, writer) => {
-      const log = new RunLog(warehouse.db, runId);
+      const log = openLog(warehouse.db, runId);
       for (let n = 0; n < 10; n++) log.add('info', `${writer} ${n}`);
       return log.flush();
     }),

@@ -2,14 +2,21 @@ import type { RunReport } from '../../../src/core/run.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/pipelines.ts';
-import { openBoss, openQueue, type Queue, type Times, usualTimes } from '../../../src/scheduler/queue.ts';
+import {
+  type Job,
+  openBoss,
+  openQueue,
+  type Queue,
+  type Times,
+  usualTimes,
+} from '../../../src/scheduler/queue.ts';
 import {
   type Claimed,
   claim,
+  close as closeIn,
   type Ended,
   type Lost,
   markLost,
-  settle,
 } from '../../../src/scheduler/requests.ts';
 import { type Service, type ServiceDeps, startService } from '../../../src/scheduler/service.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
@@ -71,7 +78,7 @@ export async function conduct(
   const troubles: string[] = [];
   const findings: unknown[] = [];
   const queue = await queueOf(warehouse, known, troubles);
-  const service = startService({
+  const service = await startService({
     ...{ warehouse, queue, catalogue: known, runner, name: 'here', times: { ...quick, ...times } },
     ticked: () => undefined,
     ended: async () => undefined,
@@ -105,13 +112,8 @@ export async function take(
   try {
     for (const pipeline of pipelines) {
       if ((await boss.getQueue(pipeline)) === null) continue;
-      const [job] = await boss.fetch<{ requestId: string }>(pipeline);
-      if (job !== undefined)
-        return await claim(
-          warehouse.db,
-          { ...job.data, pipeline, jobId: job.id, attempt: job.retryCount },
-          worker,
-        );
+      const [job] = await boss.fetch<Job['data']>(pipeline);
+      if (job !== undefined) return await claim(warehouse.db, job, worker);
     }
     return undefined;
   } finally {
@@ -125,8 +127,8 @@ export const close = async (
   claimed: Claimed,
   ended: Ended,
   runs: readonly string[] = [],
-  also: Parameters<typeof settle>[5] = async () => undefined,
-): Promise<void> => settle(warehouse.db, await queueOf(warehouse, { dags: [] }), claimed, runs, ended, also);
+  also: Parameters<typeof closeIn>[5] = async () => undefined,
+): Promise<void> => closeIn(warehouse.db, await queueOf(warehouse, { dags: [] }), claimed, runs, ended, also);
 
 /** Makes the workers of all active jobs look dead: their last sign of life was a minute ago. */
 export const silenceWorkers = async ({ pool }: Warehouse): Promise<void> => {

@@ -1,0 +1,66 @@
+create or replace view ops.dag_run_list as
+select
+  d.run_id,
+  d.pipeline,
+  d.does,
+  d.trigger,
+  d.status,
+  d.params,
+  d.queued_at,
+  d.started_at,
+  d.finished_at,
+  d.runs::text[] as runs,
+  (select coalesce(sum(s.received), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as received,
+  (select coalesce(sum(s.inserted + s.updated + s.deleted), 0) from ops.run_streams s
+    where s.run_id = any (d.runs))::float8 as changed,
+  (select coalesce(sum(s.rejected), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as rejected,
+  case when coalesce(d.error_code, d.error_message) is not null then
+    jsonb_build_object('code', coalesce(d.error_code, 'internal'), 'message', coalesce(d.error_message, ''))
+  end as error,
+  d.stopping,
+  d.again_at
+from (
+  select
+    dag_run_id as run_id, pipeline, does, trigger,
+    case when status = 'running' and stuck_since is not null then 'stuck' else status end as status,
+    params, queued_at, started_at, finished_at,
+    array(select l.run_id from ops.dag_run_runs l where l.dag_run_id = q.dag_run_id order by 1) as runs,
+    error_code, error_message,
+    stop_asked_at is not null and finished_at is null as stopping,
+    case when status in ('failed', 'partly_failed') and not_before > finished_at then not_before end as again_at
+  from ops.dag_runs q
+  union all
+  select
+    'manual-' || run_id, pipeline, kind, trigger,
+    case when status = 'running' and not exists (select from ops.live_runs v where v.run_id = r.run_id)
+      then 'lost' else status end,
+    concat_ws(' ',
+      'FROM=' || replace(params->>'from', 'T00:00:00.000Z', ''),
+      'TO=' || replace(params->>'to', 'T00:00:00.000Z', ''),
+      'STREAMS=' || (select string_agg(s, ',') from jsonb_array_elements_text(
+        case jsonb_typeof(params->'streams') when 'array' then params->'streams' end) s),
+      case kind when 'full' then 'FULL=true' when 'reconcile' then 'DOES=reconcile' end),
+    started_at, started_at, finished_at,
+    array[run_id],
+    error_code, error_message, false, null
+  from ops.runs r
+  where trigger = 'manual'
+) d;
+
+comment on view ops.dag_run_list is 'Requests to serve, and runs of the command line in the same shape.';
+comment on column ops.dag_run_list.run_id is 'Id of the request; manual- and the number of the run for a run of the command line.';
+comment on column ops.dag_run_list.pipeline is 'The pipeline, or nightly for all of them.';
+comment on column ops.dag_run_list.does is 'sync, full, reconcile or backfill; replay only on the command line.';
+comment on column ops.dag_run_list.trigger is 'schedule, api or manual (the command line).';
+comment on column ops.dag_run_list.status is 'As ops.dag_runs.status; stuck if it runs without progress.';
+comment on column ops.dag_run_list.params is 'As it was asked, e.g. FROM=2024-01-01 TO=2024-02-01.';
+comment on column ops.dag_run_list.queued_at is 'When it was queued (UTC).';
+comment on column ops.dag_run_list.started_at is 'When a worker first took it up (UTC).';
+comment on column ops.dag_run_list.finished_at is 'When it was over (UTC); null before.';
+comment on column ops.dag_run_list.runs is 'The runs that it became, see ops.runs.';
+comment on column ops.dag_run_list.received is 'Records received so far.';
+comment on column ops.dag_run_list.changed is 'Rows inserted, updated or deleted so far.';
+comment on column ops.dag_run_list.rejected is 'Records that could not become rows.';
+comment on column ops.dag_run_list.error is 'Code and message of the failure; null if there is none.';
+comment on column ops.dag_run_list.stopping is 'A stop was requested, and it has not ended yet.';
+comment on column ops.dag_run_list.again_at is 'When a failed request is retried (UTC); null for every other.';
