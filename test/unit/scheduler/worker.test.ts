@@ -239,7 +239,7 @@ test('a pipeline that is held by a run of the command line keeps its request wai
     const held = (await messages(queued)).filter((message) => message.includes('holds the pipeline'));
     expect(held).toHaveLength(3);
   });
-  });
+});
 
 test('a request that kills its worker every time is parked after the third, with the cause, while others run', async () => {
   const deadly = new URL('./programs/deadly.ts', import.meta.url);
@@ -297,9 +297,7 @@ test('a worker lives on through an absence of the warehouse that is shorter than
         const [row] = await query('select heartbeat_on > $1 as alive from pgboss.job', [at]);
         return row.alive;
       });
-      expect(await query('select status from ops.dag_runs')).toEqual([
-        { status: 'running' },
-      ]);
+      expect(await query('select status from ops.dag_runs')).toEqual([{ status: 'running' }]);
     } finally {
       await service.end();
     }
@@ -322,9 +320,7 @@ test('a request that ends while its worker ends and the warehouse is away is rec
     done.resolve(report(sync()));
     await cutFor(wire, 500);
     expect(await ended).toBe(true);
-    expect(await query('select status from ops.dag_runs')).toEqual([
-      { status: 'succeeded' },
-    ]);
+    expect(await query('select status from ops.dag_runs')).toEqual([{ status: 'succeeded' }]);
   });
 });
 

@@ -86,9 +86,7 @@ test('SIGTERM in mid-run ends a process with 0 in good order; the run goes on af
   first.child.kill('SIGTERM');
   expect(await first.ended(), first.said()).toBe(0);
   expect(performance.now() - at).toBeLessThan(20_000);
-  expect(await rows('select status from ops.dag_runs')).toEqual([
-    { status: 'interrupted' },
-  ]);
+  expect(await rows('select status from ops.dag_runs')).toEqual([{ status: 'interrupted' }]);
   expect(await rows('select holder from ops.leases')).toEqual([{ holder: null }]);
   const second = await serve();
   await isNow(second, 'succeeded', 'nightly');
