@@ -10,6 +10,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Of two cores; many tests wait.
     maxWorkers: 3,
+    // Files keep their state in their own databases, so that a worker loads `src` once, not for each file.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

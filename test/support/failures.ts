@@ -1,5 +1,7 @@
-import { afterEach } from 'vitest';
-import { noteFailure } from './postgres.ts';
+import { afterEach, beforeAll } from 'vitest';
+import { forgetFailures, noteFailure } from './postgres.ts';
+
+beforeAll(forgetFailures);
 
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') noteFailure(task.name);

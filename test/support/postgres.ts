@@ -17,11 +17,16 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const failures: string[] = [];
+let failures: string[] = [];
 
 /** Called by the run's setup when a test of this file has failed. */
 export const noteFailure = (test: string): void => {
   failures.push(test);
+};
+
+/** Called by the run's setup when a file begins: the files of a worker share this module. */
+export const forgetFailures = (): void => {
+  failures = [];
 };
 
 /** The migrated schema and nothing in it. Make one in `beforeAll` (about 0.1 s), drop it in `afterAll`. */

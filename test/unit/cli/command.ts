@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { inject } from 'vitest';
 
 /** The command as people start it. */
 export const launcher = fileURLToPath(new URL('../../../src/tidemark.js', import.meta.url));
@@ -24,10 +23,8 @@ export interface Command {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A directory without `.env`; commands are run in it. Removed with the process. */
-export const nowhere = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-cli-'));
-// A worker of the test runner is ended without its exit handlers.
-afterAll(() => fs.rmSync(nowhere, { recursive: true, force: true }));
+/** A directory without `.env`; commands are run in it. The end of the test run removes it. */
+export const nowhere = fs.mkdtempSync(path.join(path.dirname(inject('postgres').keep), 'cli-'));
 
 export interface Around {
   readonly env?: Readonly<Record<string, string>>;
