@@ -71,7 +71,7 @@ interface Report {
   /**
    * The problem may pass by itself: how long the source asks to wait, ms; 0 where it does not say. Of a run: the longest of its streams.
    */
-  readonly passesAfterMs?: number;
+  readonly passesAfterMs?: number | undefined;
 }
 
 export interface StreamReport extends Report {

@@ -2,7 +2,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { Fenced, Interrupted, OutOfTime, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
+import {
+  Fenced,
+  Interrupted,
+  OutOfTime,
+  passesAfter,
+  saidBy,
+  TidemarkError,
+  TooManyRejects,
+} from '../core/errors.ts';
+import type { HttpCounters } from '../core/request.ts';
 import {
   addCounts,
   longestOf,
@@ -23,7 +32,7 @@ import type { RunDeps } from './context/deps.ts';
 import { type RunContext, tell } from './context/run-context.ts';
 import { excludedOf } from './context/select-streams.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
-import { countRejections } from './state/rejections.ts';
+import { Rejections } from './state/rejections.ts';
 import { beginRun, finishRun, moveSource, registerSource } from './state/run-state.ts';
 import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
 
@@ -57,8 +66,7 @@ export async function withRun(
   const lease = await beginning(deps, () => takeLease(pool, pipeline, times));
   const stopTimers = startTimers(deps, ending, grace);
   try {
-    const { epoch } = lease;
-    const row = { pipeline, sourceId, kind, trigger, version, epoch, params };
+    const row = { pipeline, sourceId, kind, trigger, version, epoch: lease.epoch, params };
     const { runId, micros } = await beginning(deps, () => beginRun(db, row));
     const warehouseNow = clockFrom(micros);
     const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
@@ -68,12 +76,12 @@ export async function withRun(
     const run = { runId, sourceId, pipeline, kind };
     const begun: Begun = { deps, run, lease, signal, warehouseNow, reports: new Map() };
     const error = await work(begun, body, (reason) => ending.abort(reason));
-    stopTimers();
-    const found = reportOf(begun, error, { started, before });
+    const found = reportOf(begun, error, before, started);
     await prune(begun);
     const report = { ...found, ...(await close(deps, found, before.throttled, error)) };
     observe({ type: 'run.finished', pipeline, report });
-    if (error !== undefined && !isInReport(error)) throw error;
+    // A run with too many rejects went on as far as it could.
+    if (error !== undefined && !(error instanceof TooManyRejects)) throw error;
     return report;
   } finally {
     stopTimers();
@@ -123,8 +131,7 @@ function startTimers(
     after(deadlineMs, () => ending.abort(new OutOfTime(`${source.name}: ${why}`)));
   }
   const beginGrace = (): void => after(lastBatchMs, () => grace.abort(stop.reason));
-  if (stop.aborted) beginGrace();
-  else stop.addEventListener('abort', beginGrace, { once: true, signal: done.signal });
+  stop.addEventListener('abort', beginGrace, { once: true, signal: done.signal });
   return () => done.abort();
 }
 
@@ -170,7 +177,7 @@ async function openContext(begun: Begun): Promise<RunContext> {
     clock,
     now: () =>
       clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt),
-    rejections: countRejections(),
+    rejections: new Rejections(),
     writers: [],
     slot: (piece) => limit(piece),
     loads: pLimit(mostLoads),
@@ -180,35 +187,56 @@ async function openContext(begun: Begun): Promise<RunContext> {
 function reportOf(
   { deps: { source }, run: { runId, pipeline, kind }, reports }: Begun,
   error: unknown,
-  { started, before }: { readonly started: number; readonly before: RunDeps['source']['http']['counters'] },
+  before: HttpCounters,
+  started: number,
 ): RunReport {
-  const { counters } = source.http;
+  const { requests, retries, throttledMs } = source.http.counters;
   const streams = source.streams.flatMap(({ name }) => reports.get(name) ?? []);
-  const passesAfterMs =
-    error === undefined ? longestOf(streams.map((stream) => stream.passesAfterMs)) : passesAfter(error);
-  const failure = errorOf(streams, error);
   return {
     ...{ runId, pipeline, kind, streams },
-    status: statusOf(streams, error),
     counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
     deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
-    requests: counters.requests - before.requests,
-    retries: counters.retries - before.retries,
-    throttledMs: counters.throttledMs - before.throttledMs,
+    requests: requests - before.requests,
+    retries: retries - before.retries,
+    throttledMs: throttledMs - before.throttledMs,
     seconds: (performance.now() - started) / 1000,
-    ...(failure !== undefined && { error: failure }),
-    ...(passesAfterMs !== undefined && { passesAfterMs }),
+    ...outcomeOf(streams, error),
+  };
+}
+
+/** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */
+const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);
+
+/** What runs are called that these errors ended, by their codes; any other error fails a run. */
+const endings: Readonly<Record<string, RunStatus>> = { interrupted: 'interrupted', fenced: 'lost' };
+
+/** What became of a run: by the error that ended it, or else by its streams. */
+function outcomeOf(
+  streams: readonly StreamReport[],
+  error: unknown,
+): Pick<RunReport, 'status' | 'error' | 'passesAfterMs'> {
+  if (error !== undefined) {
+    const code = error instanceof TidemarkError ? error.code : 'defect';
+    const status = endings[code] ?? 'failed';
+    return { status, error: { code, message: saidBy(error) }, passesAfterMs: passesAfter(error) };
+  }
+  const bad = streams.filter(({ status }) => incomplete.has(status));
+  const [first] = [...bad, ...streams.filter(({ status }) => status === 'attention')];
+  if (first === undefined) return { status: 'succeeded' };
+  const ofBad = streams.every(({ status }) => status === 'failed') ? 'failed' : 'partly_failed';
+  return {
+    status: bad.length === 0 ? 'needs_attention' : ofBad,
+    error: { code: first.status, message: first.reason ?? `${first.stream} ${first.status}` },
+    passesAfterMs: longestOf(streams.map((stream) => stream.passesAfterMs)),
   };
 }
 
 async function prune(begun: Begun): Promise<void> {
   const { db } = begun.deps.warehouse;
   const { sourceId } = begun.run;
-  try {
-    await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]);
-  } catch (error) {
-    tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`);
-  }
+  await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch((error) =>
+    tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`),
+  );
 }
 
 /**
@@ -232,30 +260,4 @@ async function close(
     if (error === undefined) throw transientIf(failure);
     return undefined;
   }
-}
-
-/** Reported instead of thrown: the run went on as far as it could, and exits with 1. */
-const isInReport = (error: unknown): boolean =>
-  error instanceof TidemarkError && error.code === 'too_many_rejects';
-
-/** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */
-const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);
-
-function statusOf(streams: readonly StreamReport[], error: unknown): RunStatus {
-  if (error instanceof Interrupted) return 'interrupted';
-  if (error instanceof Fenced) return 'lost';
-  if (error !== undefined) return 'failed';
-  const bad = streams.filter(({ status }) => incomplete.has(status));
-  if (bad.length === 0)
-    return streams.some(({ status }) => status === 'attention') ? 'needs_attention' : 'succeeded';
-  return bad.length === streams.length && bad.every(({ status }) => status === 'failed')
-    ? 'failed'
-    : 'partly_failed';
-}
-
-function errorOf(streams: readonly StreamReport[], error: unknown): RunReport['error'] {
-  if (error !== undefined)
-    return { code: error instanceof TidemarkError ? error.code : 'defect', message: saidBy(error) };
-  const bad = streams.find(({ status }) => incomplete.has(status) || status === 'attention');
-  return bad && { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` };
 }

@@ -24,34 +24,23 @@ export interface Refusal {
  */
 export type Outcome = 'unavailable' | 'forbidden' | 'failed' | 'wait' | 'gone';
 
-type Rule = readonly [
-  answer: Refusal['answer'],
-  of: Refusal['of'] | 'any',
-  endpoint: Refusal['endpoint'] | 'any',
-  sibling: boolean | 'any',
-  hasDays: boolean | 'any',
-  outcome: Outcome,
-];
-
 /** docs/operations.md, "Missing and forbidden", says the same for users. */
-const policy: readonly Rule[] = [
-  // answer     of       endpoint    sibling has days outcome
-  ['forbidden', 'owner', 'any', true, 'any', 'wait'],
-  ['forbidden', 'owner', 'optional', 'any', 'any', 'wait'],
-  ['forbidden', 'any', 'promised', 'any', 'any', 'failed'],
-  ['forbidden', 'any', 'optional', 'any', 'any', 'forbidden'],
-  ['missing', 'owner', 'any', true, 'any', 'gone'],
-  ['missing', 'any', 'promised', 'any', 'any', 'failed'],
+const policy: readonly (readonly [where: Partial<Refusal>, outcome: Outcome])[] = [
+  [{ answer: 'forbidden', sibling: true }, 'wait'],
+  [{ answer: 'forbidden', endpoint: 'promised' }, 'failed'],
+  [{ answer: 'forbidden', of: 'owner' }, 'wait'],
+  [{ answer: 'forbidden' }, 'forbidden'],
+  [{ answer: 'missing', sibling: true }, 'gone'],
+  [{ answer: 'missing', endpoint: 'promised' }, 'failed'],
   // Days go by: what an endpoint does not give for a while would be lost without a word.
-  ['missing', 'any', 'optional', 'any', true, 'failed'],
-  ['missing', 'any', 'optional', 'any', false, 'unavailable'],
+  [{ answer: 'missing', hasDays: true }, 'failed'],
+  [{ answer: 'missing' }, 'unavailable'],
 ];
 
-export function outcomeOf({ answer, of, endpoint, sibling, hasDays }: Refusal): Outcome {
-  const facts = [answer, of, endpoint, sibling, hasDays];
-  const found = policy.find((row) => facts.every((fact, at) => row[at] === 'any' || row[at] === fact));
-  if (found === undefined) throw new Error(`no rule for ${facts.join(', ')}`);
-  return found[5];
+export function outcomeOf(refusal: Refusal): Outcome {
+  const fits = (where: Partial<Refusal>): boolean =>
+    Object.entries(where).every(([fact, value]) => Reflect.get(refusal, fact) === value);
+  return policy.find(([where]) => fits(where))?.[1] ?? 'failed';
 }
 
 /**
@@ -59,10 +48,7 @@ export function outcomeOf({ answer, of, endpoint, sibling, hasDays }: Refusal): 
  * confirms it.
  */
 export const needsConfirmation = (error: unknown): error is TidemarkError =>
-  error instanceof Missing ||
-  error instanceof Forbidden ||
-  error instanceof HasNone ||
-  error instanceof ShownLess;
+  [Missing, Forbidden, HasNone, ShownLess].some((kind) => error instanceof kind);
 
 /**
  * So many owners without an optional list, and none with it, confirm each other: the server does not have the

@@ -38,7 +38,7 @@ export async function markDeleted(
   }
   // The canaries of both rounds enclose the first one: an outage that began after them does not count.
   const second = await ask(reconciling, first.missing, most);
-  await setTombstones(reconciling, second.missing, 'dead');
+  await setTombstones(reconciling, second.missing, true);
   const listed = first.listed.length + second.listed.length;
   if (listed > 0)
     tell(
@@ -75,7 +75,7 @@ function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Can
   return rowsOf(statement, db);
 }
 
-/** A canary's answer counts for this long. */
+/** A canary's answer counts for the minute in which it was asked. */
 const canaryMs = 60_000;
 
 /** Rows by what their own requests say. */
@@ -92,13 +92,12 @@ async function ask(
 ): Promise<Answers> {
   const exists = async (key: string): Promise<boolean> =>
     (await stream.exists?.(key, context.signal)) === true;
-  const canaries = new Map<string, { readonly at: number; readonly lives: boolean }>();
+  const answered = new Map<string, boolean>();
   const lives = async (canary: string): Promise<boolean> => {
-    const former = canaries.get(canary);
-    if (former !== undefined && performance.now() - former.at <= canaryMs) return former.lives;
-    const now = { at: performance.now(), lives: await exists(canary).catch(falseIfMissing) };
-    canaries.set(canary, now);
-    return now.lives;
+    const now = `${canary} ${Math.floor(performance.now() / canaryMs)}`;
+    const answer = answered.get(now) ?? (await exists(canary).catch(falseIfMissing));
+    answered.set(now, answer);
+    return answer;
   };
   const answers: Answers = { missing: [], listed: [], unsure: [] };
   for (const row of rows) {
@@ -117,43 +116,39 @@ const falseIfMissing = (error: unknown): boolean => {
 /** Lifts the tombstones of rows that were seen. */
 export async function liftTombstones(reconciling: Reconciling): Promise<void> {
   const { context, stream, db } = reconciling;
-  const key = keyOf(stream);
   const statement = sql<{ key: string }>`select distinct s.key
-    from ${target(stream.table)} t join pg_temp.reconcile_seen s on s.key = ${key}
+    from ${target(stream.table)} t join pg_temp.reconcile_seen s on s.key = ${keyOf(stream)}
     where t.source_id = ${context.run.sourceId} and t._deleted_at is not null`;
-  await setTombstones(reconciling, await rowsOf(statement, db), 'alive');
+  await setTombstones(reconciling, await rowsOf(statement, db), false);
 }
 
 /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function setTombstones(
   { context, stream, tally }: Reconciling,
   rows: readonly { readonly key: string }[],
-  as: 'dead' | 'alive',
+  isDead: boolean,
 ): Promise<void> {
   const many = rows.length;
   if (many === 0) return;
-  const { run } = context;
-  const [counts, deleted, deletedAt] =
-    as === 'dead'
-      ? [noCounts, many, sql`now()`]
-      : [{ ...noCounts, received: many, updated: many }, 0, sql`null`];
-  const loaded = { counts, deleted, isHeld: false };
+  const { runId, sourceId } = context.run;
+  const loaded = isDead
+    ? { counts: noCounts, deleted: many, isHeld: false }
+    : { counts: { ...noCounts, received: many, updated: many }, deleted: 0, isHeld: false };
+  const keys = rows.map(({ key }) => key);
   await context.lease.transaction(async (session) => {
     // What is gone is not read again; should it come back, its tombstone says as much.
     await sql`with changed as (
-        update ${target(stream.table)} t set _deleted_at = ${deletedAt}, _synced_at = now(), _run_id = ${run.runId}::bigint
-        where source_id = ${run.sourceId} and ${keyOf(stream)} = any (${rows.map(({ key }) => key)}::text[])
-        returning ${keyOf(stream)} as key)
-      delete from ops.unseen u using changed
-      where u.source_id = ${run.sourceId} and u.stream = ${stream.name} and u.key = changed.key`.execute(
-      session.trx,
-    );
-    await countBatch(session, run, stream.name, loaded);
+        update ${target(stream.table)} t set _deleted_at = ${isDead ? sql`now()` : sql`null`}, _synced_at = now(),
+          _run_id = ${runId}::bigint
+        where source_id = ${sourceId} and ${keyOf(stream)} = any (${keys}::text[]))
+      delete from ops.unseen where source_id = ${sourceId} and stream = ${stream.name}
+        and key = any (${keys}::text[])`.execute(session.trx);
+    await countBatch(session, context.run, stream.name, loaded);
   });
   tallyBatch(tally, loaded);
   tell(
     context,
     'info',
-    `${stream.name}: ${plural(many, 'row')} ${as === 'dead' ? 'marked as deleted' : 'alive again'}`,
+    `${stream.name}: ${plural(many, 'row')} ${isDead ? 'marked as deleted' : 'alive again'}`,
   );
 }

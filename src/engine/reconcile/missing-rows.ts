@@ -6,7 +6,6 @@
 
 import { sql } from 'kysely';
 import { plural } from '../../core/format.ts';
-import { addCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { minutes } from '../../core/time.ts';
 import { target } from '../../load/layout.ts';
@@ -14,12 +13,12 @@ import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
-import { newTally, type RunContext, tell } from '../context/run-context.ts';
+import { type RunContext, tell } from '../context/run-context.ts';
 import { coverageOf } from '../state/coverage.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
-import { keyOf, type Reconciling, type SeenIds } from './seen-ids.ts';
+import { keyOf, type Reconciling } from './seen-ids.ts';
 
 const minute = minutes(1);
 
@@ -77,17 +76,18 @@ export function lackingIn(
 }
 
 /**
- * Reads the slices before `due` in which something is lacking, as a sync would; the watermark stays. That also
- * lifts tombstones, with what has changed since. What is cut short is found by the next reconciliation.
+ * Reads those of the slices before `due` in which something is lacking, as a sync would; the watermark stays.
+ * That also lifts tombstones, with what has changed since. What is cut short is found by the next
+ * reconciliation.
  */
 export async function readLacking(
   reconciling: Reconciling,
-  seen: SeenIds,
+  seen: readonly Slice[],
   due: Date,
 ): Promise<Problem | undefined> {
   const { context, stream, tally, db } = reconciling;
   const isDue = ({ window }: Slice): boolean => window?.to !== undefined && window.to <= due;
-  const places = seen.slices.flatMap((slice, place) => (isDue(slice) ? [place] : []));
+  const places = seen.flatMap((slice, place) => (isDue(slice) ? [place] : []));
   const lacking = await lackingIn(reconciling, places);
   if (lacking.length === 0) return undefined;
   const records = lacking.reduce((sum, each) => sum + each.records, 0);
@@ -96,18 +96,18 @@ export async function readLacking(
     'warn',
     `${stream.name}: ${plural(records, 'record')} of long ago came into sight; ${plural(lacking.length, 'window')} of them are read again`,
   );
-  const reading = newTally();
-  try {
-    const slices = lacking.flatMap(({ place }) => seen.slices[place] ?? []);
-    const problem = await readSlices({ ...reconciling, tally: reading }, slices);
-    if (problem !== undefined) return problem;
-  } finally {
-    tally.counts = addCounts(tally.counts, reading.counts);
-    tally.deleted += reading.deleted;
-  }
-  await sql`delete from ops.unseen u using pg_temp.reconcile_seen s
-    where u.source_id = ${context.run.sourceId} and u.stream = ${stream.name} and u.key = s.key`.execute(db);
-  return undefined;
+  // The receipt is that of the ids.
+  const { slices, expected, fetched, landed } = tally;
+  const problem = await readSlices(
+    reconciling,
+    lacking.flatMap(({ place }) => seen[place] ?? []),
+  ).finally(() => Object.assign(tally, { slices, expected, fetched, landed }));
+  if (problem === undefined)
+    await sql`delete from ops.unseen u using pg_temp.reconcile_seen s
+      where u.source_id = ${context.run.sourceId} and u.stream = ${stream.name} and u.key = s.key`.execute(
+      db,
+    );
+  return problem;
 }
 
 async function readSlices(

@@ -2,6 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
+import { Transient } from '../../core/errors.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Db } from '../../queries/db.ts';
 import { pages } from '../../reading/pages.ts';
@@ -22,28 +23,25 @@ export const keyOf = ({ table }: Stream): RawBuilder<unknown> =>
   sql`${sql.id('t', table.key[0] ?? 'id')}::text`;
 
 /**
- * Reads every id of the slices into `pg_temp.reconcile_seen`, several slices at once. Throws what the first to
- * fail threw, once the others have ended.
+ * Reads every id of the slices into `pg_temp.reconcile_seen`, several slices at once. Gives the slices as they
+ * were cut; `place` in the table is the index of an id's slice. On a server with coarse times an id near a cut
+ * is listed by the slices on both sides: only one of them gives its record. Throws what the first to fail
+ * threw, once the others have ended; `Transient` where a list did not add up.
  */
-export async function readIds(reconciling: Reconciling, slices: readonly Slice[]): Promise<SeenIds> {
+export async function readIds(reconciling: Reconciling, slices: readonly Slice[]): Promise<readonly Slice[]> {
   const { db } = reconciling;
-  const seen = new SeenIds(reconciling);
+  const reader = new IdReader(reconciling);
   await sql`create temp table reconcile_seen (key text, place int, primary key (key, place))`.execute(db);
-  await seen.readAll(slices);
+  await reader.readAll(slices);
   // All ids are compared with all rows, by hash. Row by row, which is what the planner takes for better where
   // it knows nothing of a young table, would read that table once an id.
   await sql`set enable_nestloop = off`.execute(db);
   await sql`analyze pg_temp.reconcile_seen`.execute(db);
-  return seen;
+  return reader.slices;
 }
 
-/**
- * What was read. In the table `place` is the index of an id's slice in `slices`. On a server with coarse times
- * an id near a cut is listed by the slices on both sides: only one of them gives its record.
- */
-export class SeenIds {
-  /** True where every slice was read to its stated end with nothing missing. */
-  complete = true;
+class IdReader {
+  /** Those that are read as a whole. */
   readonly slices: Slice[] = [];
   readonly #reconciling: Reconciling;
   readonly #failure = new AbortController();
@@ -97,6 +95,7 @@ export class SeenIds {
     }
     const { fetched, expected, matched } = step.value;
     tallySlice(tally, { expected, fetched, landed: fetched });
-    this.complete &&= matched;
+    if (!matched)
+      throw new Transient(`${stream.name}: the list kept changing; nothing was concluded from it`);
   }
 }

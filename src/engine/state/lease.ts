@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld, saidBy } from '../../core/errors.ts';
-import { IdleTimer } from '../../core/idle-timer.ts';
 import { inTransaction, type Session } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { loseRuns } from './run-state.ts';
@@ -131,10 +130,11 @@ export class Lease {
   readonly #facts: Facts;
   readonly #lost = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  readonly #sinceBeat: IdleTimer;
   #client: pg.PoolClient | undefined;
   #isReleased = false;
   #beating: Promise<void> = Promise.resolve();
+  /** Beats in a row that reached no server, each of which tried for `heartbeatMs`. */
+  #missed = 0;
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
@@ -146,12 +146,8 @@ export class Lease {
     // A name has at most 63 bytes.
     const name = `tidemark lease ${epoch} ${pipeline}`.slice(0, 63).replaceAll("'", "''");
     this.settings = `set local application_name = '${name}'`;
-    this.#sinceBeat = new IdleTimer(3 * times.heartbeatMs);
     this.#use(client);
-    this.#timer = setInterval(() => {
-      this.#sinceBeat.look();
-      this.#beatNext();
-    }, times.heartbeatMs).unref();
+    this.#timer = setInterval(() => this.#beatNext(), times.heartbeatMs).unref();
   }
 
   /**
@@ -220,7 +216,8 @@ export class Lease {
 
   /**
    * The warehouse may be restarting: tries until the next beat is due. Data transactions check the epoch
-   * themselves; a whole lease time without a beat ends the run.
+   * themselves; a whole lease time of missed beats ends the run. The time in which this process was suspended
+   * does not count: it first asks whether its lease was taken over.
    */
   async #beat(): Promise<void> {
     const { pool, times } = this.#facts;
@@ -228,7 +225,7 @@ export class Lease {
       const client = this.#client ?? this.#use(await pool.connect());
       try {
         if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs))) this.#end(this.#takenOver);
-        this.#sinceBeat.heard();
+        this.#missed = 0;
       } catch (error) {
         this.#client = undefined;
         client.release(true);
@@ -237,7 +234,8 @@ export class Lease {
     };
     const pauses = { totalMs: times.heartbeatMs, firstMs: reopenMs, longestMs: reopenMs };
     await withRetry(attempt, pauses, () => !this.#isReleased).catch((error: unknown) => {
-      if (this.#isReleased || this.#sinceBeat.ms <= times.ttlMs) return;
+      this.#missed += 1;
+      if (this.#isReleased || this.#missed * times.heartbeatMs <= times.ttlMs) return;
       const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
       this.#end(`${text}: ${saidBy(error)}`, error);
     });

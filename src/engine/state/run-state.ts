@@ -27,22 +27,21 @@ export async function registerSource(
   { name, kind, baseUrl, streams }: Source,
   excluded: ReadonlySet<string>,
 ): Promise<number> {
-  const [source] = await rowsOf(
-    sql<{
-      id: number;
-    }>`insert into ops.sources as s (name, kind, base_url) values (${name}, ${kind}, ${baseUrl})
-      on conflict (name) do update set base_url = s.base_url returning source_id as id`,
-    db,
-  );
-  if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   const all = streams.map(({ name, about, endpoint, table }) => {
     return { name, target: nameOf(table), about, endpoint, excluded: excluded.has(name) };
   });
-  await sql`insert into ops.streams (source_id, stream, target, about, endpoint, excluded)
-    select ${source.id}::smallint, n.* from jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
-      as n (name text, target text, about text, endpoint text, excluded boolean)
-    on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
-      endpoint = excluded.endpoint, excluded = excluded.excluded`.execute(db);
+  const statement = sql<{ id: number }>`with source as (
+      insert into ops.sources as s (name, kind, base_url) values (${name}, ${kind}, ${baseUrl})
+      on conflict (name) do update set base_url = s.base_url returning source_id),
+    listed as (
+      insert into ops.streams (source_id, stream, target, about, endpoint, excluded)
+      select source_id, n.* from source, jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
+        as n (name text, target text, about text, endpoint text, excluded boolean)
+      on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
+        endpoint = excluded.endpoint, excluded = excluded.excluded)
+    select source_id as id from source`;
+  const [source] = await rowsOf(statement, db);
+  if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   return source.id;
 }
 

@@ -49,16 +49,6 @@ test.each(promises)('%s of one %s, %s, another owner answers: %s, has days: %s: 
   expect(outcomeOf({ answer, of, endpoint, sibling, hasDays })).toBe(outcome);
 });
 
-test('every combination of facts has a rule', () => {
-  const both = [true, false];
-  for (const answer of ['forbidden', 'missing'] as const)
-    for (const of of ['owner', 'stream'] as const)
-      for (const endpoint of ['promised', 'optional'] as const)
-        for (const sibling of both)
-          for (const hasDays of both)
-            expect(() => outcomeOf({ answer, of, endpoint, sibling, hasDays })).not.toThrow();
-});
-
 describe('a second request confirms', () => {
   const cases = [
     ['403', new Forbidden('no'), true],
