@@ -3,10 +3,10 @@
 import * as errors from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Request } from '../core/request.ts';
-import type { Attempt, Failed } from './attempt.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, retryAfterMs } from './headers.ts';
 import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
+import type { Attempt, Failed } from './with-retry.ts';
 
 /** `clean` takes secrets and control characters out of foreign text; `wallMs` is now (epoch). */
 type Context = { readonly clean: (text: string) => string; readonly wallMs: number };

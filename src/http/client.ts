@@ -3,10 +3,8 @@
 import { either, stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../core/request.ts';
-import type { Try } from './attempt.ts';
 import { classify } from './classify-response.ts';
 import { type Credentials, withRenewal } from './credentials.ts';
-import { sleep, type Time } from './delay.ts';
 import { exchange, type Sent } from './exchange.ts';
 import { isNearLimit, usedUpMs } from './headers.ts';
 import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions } from './http-options.ts';
@@ -15,7 +13,7 @@ import { connectTo } from './proxy.ts';
 import { rateLimit } from './rate-limit.ts';
 import { baseOf, pathOf } from './request-url.ts';
 import { cleaner, secretsIn } from './response-message.ts';
-import { withRetry } from './with-retry.ts';
+import { sleep, type Time, type Try, withRetry } from './with-retry.ts';
 
 /**
  * An `Http` for one source. Throws `Misconfigured` for a base URL that is none. `send` throws `ForeignOrigin` before any socket opens,

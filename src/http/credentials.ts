@@ -2,7 +2,7 @@
 
 import { orStopped } from '../core/abort.ts';
 import { AuthFailed, TidemarkError, Transient, Unreachable } from '../core/errors.ts';
-import type { Try } from './attempt.ts';
+import type { Try } from './with-retry.ts';
 
 /** Headers that carry the credentials. */
 export type Credentials = Readonly<Record<string, string>>;

@@ -3,9 +3,9 @@
 import { errors } from 'undici';
 import { TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../core/errors.ts';
 import type { Request } from '../core/request.ts';
-import type { Failed } from './attempt.ts';
 import { Late } from './exchange.ts';
 import { proxyFailure } from './proxy.ts';
+import type { Failed } from './with-retry.ts';
 
 /** The connection never came about. */
 const noConnection = new Set([

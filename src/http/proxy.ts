@@ -4,8 +4,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
-import type { Failed } from './attempt.ts';
 import { rangesOf } from './public-address.ts';
+import type { Failed } from './with-retry.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/config.ts is one. */
 export interface Proxies {

@@ -1,28 +1,14 @@
 /** When a request may leave: slots, the source's wishes for quiet, and token buckets. */
 
-import { stopped } from '../core/abort.ts';
-import type { Time } from './delay.ts';
+import { orStopped, stopped } from '../core/abort.ts';
 import type { Rate } from './http-options.ts';
+import type { Time } from './with-retry.ts';
 
 /** After `X-RateLimit-NearLimit` requests keep this distance, for so long. */
 const nearLimit = { spacingMs: 100, forMs: 10_000 };
 
-export interface RateLimit {
-  /** Runs `send` when its buckets, a slot and the source allow it. `waited` gets how many ms that took. */
-  run<T>(
-    endpoint: string,
-    signal: AbortSignal,
-    waited: (ms: number) => void,
-    send: () => Promise<T>,
-  ): Promise<T>;
-  /** No request leaves for `ms` from now, whatever its endpoint; a longer pause is kept. */
-  pause(ms: number): void;
-  /** Requests keep their distance for a while. */
-  slow(): void;
-}
-
 /** `slots`: requests under way at once. `rates`: the narrowest first. */
-export const rateLimit = (slots: number, rates: readonly Rate[], time: Time): RateLimit => {
+export const rateLimit = (slots: number, rates: readonly Rate[], time: Time) => {
   const buckets = rates.map((rate) => ({ rate, wait: bucket(rate, time) }));
   const slot = semaphore(slots);
   let quietUntil = Number.NEGATIVE_INFINITY;
@@ -48,7 +34,13 @@ export const rateLimit = (slots: number, rates: readonly Rate[], time: Time): Ra
   };
 
   return {
-    async run(endpoint, signal, waited, send) {
+    /** Runs `send` when its buckets, a slot and the source allow it. `waited` gets how many ms that took. */
+    async run<T>(
+      endpoint: string,
+      signal: AbortSignal,
+      waited: (ms: number) => void,
+      send: () => Promise<T>,
+    ): Promise<T> {
       // The buckets before the slot: an endpoint that must wait does not keep the others from going.
       const inBucket = await timed(time, () => inBuckets(endpoint, signal));
       const release = await slot(signal);
@@ -59,10 +51,12 @@ export const rateLimit = (slots: number, rates: readonly Rate[], time: Time): Ra
         release();
       }
     },
-    pause(ms) {
+    /** No request leaves for `ms` from now, whatever its endpoint; a longer pause is kept. */
+    pause(ms: number): void {
       quietUntil = Math.max(quietUntil, time.now() + ms);
     },
-    slow() {
+    /** Requests keep their distance for a while. */
+    slow(): void {
       slowUntil = time.now() + nearLimit.forMs;
     },
   };
@@ -115,22 +109,18 @@ export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() =
       next();
     }
   };
-  return (signal) =>
-    new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(stopped(signal));
-      const leave = (): void => {
-        queue.delete(turn);
-        reject(stopped(signal));
-      };
-      const turn = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve(release);
-      };
-      queue.add(turn);
-      signal.addEventListener('abort', leave, { once: true });
-      if (free > 0) {
-        free--;
-        release();
-      }
-    });
+  return async (signal) => {
+    if (signal.aborted) throw stopped(signal);
+    if (free > 0) free--;
+    else {
+      const turn = Promise.withResolvers<void>();
+      queue.add(turn.resolve);
+      await orStopped(turn.promise, signal).catch((error: unknown) => {
+        // Its turn may have come at the same moment.
+        if (!queue.delete(turn.resolve)) release();
+        throw error;
+      });
+    }
+    return release;
+  };
 };

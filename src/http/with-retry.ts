@@ -1,10 +1,43 @@
 /** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and a circuit breaker. */
 
+import { setTimeout as delay } from 'node:timers/promises';
+import { stopped } from '../core/abort.ts';
 import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../core/errors.ts';
 import type { Answer, HttpCounters, Request } from '../core/request.ts';
-import type { Failed, Try } from './attempt.ts';
-import type { Time } from './delay.ts';
 import type { HttpOptions, RetryPolicy } from './http-options.ts';
+
+/** A failed try, and whether another one makes sense. */
+export interface Failed {
+  readonly error: TidemarkError;
+  /**
+   * no: the same again would fail the same way · yes: passing, counts as a try · once: a second look is worth it ·
+   * connect: no connection came about · wait: the source asked for quiet (429), which is no failed try
+   */
+  readonly retry: 'no' | 'yes' | 'once' | 'connect' | 'wait';
+  /** The source's wish: not sooner than this many milliseconds. */
+  readonly afterMs?: number | undefined;
+}
+
+/** What one try came to. */
+export type Attempt = { readonly answer: Answer } | { readonly failed: Failed };
+
+/** One try of a request; rejects only for what is no outcome of a request: an abort, or a defect of ours. */
+export type Try = (request: Request, signal: AbortSignal) => Promise<Attempt>;
+
+/** Time, as the parts of `Http` see it: a monotonic clock in ms, and how to let it pass. */
+export interface Time {
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Resolves after `ms`; throws what `stopped` makes of the signal's reason as soon as it aborts. */
+export const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch {
+    throw stopped(signal);
+  }
+};
 
 /** Resolves with the answer, or throws the error of the last try. */
 export const withRetry = (

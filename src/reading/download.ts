@@ -3,8 +3,8 @@
 import { crc32 } from 'node:zlib';
 import { Transient, UnexpectedContent } from '../core/errors.ts';
 import type { HttpCounters } from '../core/request.ts';
-import { sleep as wait } from '../http/delay.ts';
 import type { Proxies } from '../http/proxy.ts';
+import { sleep as wait } from '../http/with-retry.ts';
 import { type AllowedHosts, type Target, targetOf } from './download/download-url.ts';
 import { type DownloadLimits, defaultDownloadLimits, Gone, openTransfer } from './download/transfer.ts';
 

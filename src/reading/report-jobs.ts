@@ -3,7 +3,7 @@
 import { RateLimited, saidBy, type TidemarkError, Transient, Unreachable } from '../core/errors.ts';
 import type { Job, JobLedger } from '../core/stream.ts';
 import { hours, minutes, seconds } from '../core/time.ts';
-import { sleep as wait } from '../http/delay.ts';
+import { sleep as wait } from '../http/with-retry.ts';
 
 /** What the source says of a job. gone: it does not know the job (any more). */
 export type Look =
