@@ -1,14 +1,10 @@
 /** F1 of the guarantees: what HTTP and the servers behind it can do. Each fault is shown to have fired, and the end is the source's truth. */
 
-import { once } from 'node:events';
-import { createServer as createTls } from 'node:https';
-import net from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import * as faults from '../../simulators/shared/faults.ts';
 import type { When } from '../../simulators/shared/script.ts';
-import { AuthFailed, Interrupted, LockHeld, Unreachable } from '../../src/core/errors.ts';
-import { expired, key, other } from '../support/certificates.ts';
+import { AuthFailed, LockHeld, Unreachable } from '../../src/core/errors.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { hasty, openRig, type Rig, type RigRun } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -52,27 +48,15 @@ interface Passing {
 
 const passing: readonly Passing[] = [
   { id: 'H1', what: 'a 429 with Retry-After: 1', fault: faults.tooManyRequests(1), retried: false },
-  { id: 'H1', what: 'a 429 without any word of when', fault: faults.tooManyRequests(), retried: false },
-  ...[408, 425, 500, 502, 503, 504].map((status) => ({
-    id: 'H4',
-    what: `a burst of three times ${status}`,
-    fault: faults.status(status),
-    times: 3,
-  })),
-  { id: 'H7', what: 'a reset before the headers', fault: faults.resetBeforeHeaders, times: 2 },
-  { id: 'H7', what: 'a reset after the headers', fault: faults.resetAt(0) },
+  { id: 'H4', what: 'a burst of three times 503', fault: faults.status(503), times: 3 },
   { id: 'H7', what: 'a reset one byte into the body', fault: faults.resetAt(1) },
   { id: 'H8', what: 'a Content-Length larger than the body', fault: faults.longContentLength() },
   { id: 'H11', what: 'truncated JSON', fault: faults.truncatedJson() },
-  { id: 'H11', what: 'garbage behind the JSON', fault: faults.trailingGarbage() },
-  { id: 'H11', what: 'two documents in one', fault: faults.twoDocuments },
   { id: 'H11', what: 'gzip without its end', fault: faults.truncatedGzip() },
   { id: 'H12', what: 'a body that trickles for ever', fault: faults.trickle(50), how: impatient },
   { id: 'H12', what: 'silence after the headers', fault: faults.silenceAfterHeaders, how: impatient },
-  { id: 'H12', what: 'silence', fault: faults.silence, how: impatient },
   { id: 'H13', what: 'a login page with status 200', fault: faults.htmlPage },
   { id: 'H13', what: 'an empty body with status 200', fault: faults.empty200 },
-  { id: 'H13', what: 'a 204', fault: faults.noContent },
   { id: 'H14', what: 'JSON under another content type', fault: faults.contentType('text/plain') },
   { id: 'H14', what: 'a byte order mark', fault: faults.byteOrderMark, retried: false },
   {
@@ -124,18 +108,6 @@ const lasting: readonly Lasting[] = [
   { id: 'H4', what: '503 for longer than the retries', fault: faults.status(503), code: 'transient' },
   { id: 'H7', what: 'resets without end', fault: faults.resetAt(2000), code: 'transient' },
   {
-    id: 'H8',
-    what: 'a Content-Length that is always larger',
-    fault: faults.longContentLength(),
-    code: 'transient',
-  },
-  {
-    id: 'H11',
-    what: 'JSON that is always truncated',
-    fault: faults.truncatedJson(),
-    code: 'unexpected_content',
-  },
-  {
     id: 'H11',
     what: 'garbage behind every answer',
     fault: faults.trailingGarbage(),
@@ -156,27 +128,14 @@ const lasting: readonly Lasting[] = [
     code: 'unexpected_content',
   },
   { id: 'H13', what: 'empty bodies', fault: faults.empty200, code: 'unexpected_content' },
-  { id: 'H13', what: 'nothing but 204', fault: faults.noContent, code: 'unexpected_content' },
   {
     id: 'H14',
     what: 'JSON that says it is text',
     fault: faults.contentType('text/plain'),
     code: 'unexpected_content',
   },
-  {
-    id: 'H14',
-    what: 'JSON that does not say what it is',
-    fault: faults.contentType(undefined),
-    code: 'unexpected_content',
-  },
   { id: 'H21', what: '413', fault: faults.status(413), code: 'refused' },
-  { id: 'H21', what: '414', fault: faults.status(414), code: 'refused' },
-  ...([301, 302, 303, 307, 308] as const).map((status) => ({
-    id: 'H22',
-    what: `a redirect ${status}`,
-    fault: faults.redirect(elsewhere, status),
-    code: 'unexpected_content',
-  })),
+  { id: 'H22', what: 'a redirect', fault: faults.redirect(elsewhere, 302), code: 'unexpected_content' },
   { id: 'H23', what: 'a gzip bomb', fault: faults.gzipBomb(300), code: 'page_too_large' },
   {
     id: 'H24',
@@ -246,27 +205,6 @@ test('H1: after a 429 no request of any endpoint leaves before Retry-After is ov
   expect(await differences(rig)).toEqual([]);
 });
 
-test('H3: 429 for ever ends when the run is stopped, what was read is kept and the next run goes on', async () => {
-  // Whole lists with every issue: nothing else of the first page has to wait.
-  await open({ embedded: { changelog: 1000, comments: 1000, worklogs: 1000 } });
-  const stop = new AbortController();
-  const rule = rig.tracker.script.at({ ...secondPage, times: Infinity }, faults.tooManyRequests(600));
-  const running = rig.sync(issues, { signal: stop.signal });
-  running.catch(() => undefined);
-  await expect.poll(() => rule.fired).toBe(1);
-  await expect
-    .poll(() => rig.events.some((one) => one.type === 'stream.progress' && one.received === 100))
-    .toBe(true);
-  const asked = performance.now();
-  stop.abort(new Interrupted('asked to stop'));
-  await expect(running).rejects.toThrow(Interrupted);
-  expect(performance.now() - asked).toBeLessThan(5_000);
-  expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 100 }]);
-  rule.cancel();
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
-  expect(await differences(rig, ofIssues)).toEqual([]);
-});
-
 test('H3: 429 for ever ends as rate limited when the run’s time is over, and the next run goes on', async () => {
   await open({ embedded: { changelog: 1000, comments: 1000, worklogs: 1000 } });
   const rule = rig.tracker.script.at({ ...secondPage, times: Infinity }, faults.tooManyRequests(600));
@@ -313,46 +251,6 @@ test('H6: a refused connection and a name that does not resolve are Unreachable;
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
 });
 
-test.each([
-  ['that has expired', expired],
-  ['of another host', other],
-])('H6: a certificate %s is refused at once, never overlooked', async (_, cert) => {
-  await open({ issues: 20 });
-  let heard = 0;
-  const server = createTls({ key, cert }, () => {
-    heard += 1;
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  try {
-    const failed = await rig
-      .sync({}, { settings: { baseUrl: `https://127.0.0.1:${address.port}` } })
-      .catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(Unreachable);
-    expect(String(failed)).toMatch(/certificate/i);
-    expect(heard).toBe(0);
-  } finally {
-    server.close();
-  }
-});
-
-test('H7: a connection that breaks after any number of bytes never gives a shorter page', async () => {
-  await open({ issues: 120 });
-  let total = 0;
-  for (const at of [1, 7, 300, 4_000, 40_000, 100_000]) {
-    const rule = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.resetAt(at));
-    const report = await rig.sync({ ...issues, full: true });
-    expect(rule.fired).toBe(1);
-    total += rule.fired;
-    expect(report).toMatchObject({ status: 'succeeded', counts: { received: 120 } });
-    rule.cancel();
-  }
-  expect(total).toBe(6);
-  expect(await differences(rig, ofIssues)).toEqual([]);
-});
-
 test('H16: a 401 in the middle ends the run as what it is; the place is kept', async () => {
   await open();
   const rule = rig.tracker.script.at({ ...secondPage }, faults.unauthorised);
@@ -395,38 +293,6 @@ test.each([400, 410] as const)(
       rig.tracker.log.filter((one) => one.status === expiredToken && one.endpoint === search),
     ).toHaveLength(1);
     expect(await differences(rig, ofIssues)).toEqual([]);
-  },
-);
-
-test.each(['same origin', 'another host', 'https'] as const)(
-  'H22: a redirect to %s is not followed: nobody there hears of us',
-  async (where) => {
-    await open({ issues: 20 });
-    let connections = 0;
-    const listener = net.createServer((socket) => {
-      connections += 1;
-      socket.destroy();
-    });
-    listener.listen(0, '127.0.0.1');
-    await once(listener, 'listening');
-    const address = listener.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    const to = {
-      'same origin': `${rig.tracker.url}/rest/api/3/moved`,
-      'another host': `http://127.0.0.1:${address.port}/x`,
-      https: `https://127.0.0.1:${address.port}/x`,
-    }[where];
-    const rule = rig.tracker.script.at(
-      { endpoint: '/rest/agile/1.0/board', times: Infinity },
-      faults.redirect(to),
-    );
-    const report = await rig.sync();
-    listener.close();
-    expect(rule.fired).toBeGreaterThan(0);
-    expect(report).toMatchObject({ status: 'partly_failed' });
-    expect(report.streams.find((one) => one.stream === 'boards')?.reason).toMatch(/redirect.*base URL/);
-    expect(connections).toBe(0);
-    expect(rig.tracker.log.filter((one) => one.path.endsWith('/moved'))).toEqual([]);
   },
 );
 

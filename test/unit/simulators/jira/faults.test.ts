@@ -31,22 +31,6 @@ describe('the script', () => {
     expect(rule.fired).toBe(2);
   });
 
-  test('acts on the request with a number, or by what it holds', async () => {
-    contract.script.at(contract.log.length + 2, faults.status(418));
-    expect((await search(query)).status).toBe(200);
-    expect((await search(query)).status).toBe(418);
-    contract.script.at(
-      {
-        match: (request) => JSON.stringify(request.body).includes('"startAt":200'),
-        times: Number.POSITIVE_INFINITY,
-      },
-      faults.status(502),
-    );
-    expect((await search({ ...query, startAt: 100 })).status).toBe(200);
-    expect((await search({ ...query, startAt: 200 })).status).toBe(502);
-    expect((await search({ ...query, startAt: 200 })).status).toBe(502);
-  });
-
   test('changes the source just before a page is answered', async () => {
     const doomed = contract.state.create('PAY');
     const rule = contract.script.at({ endpoint: '/rest/api/3/search/jql', nth: 2 }, ({ state, clock }) => {
@@ -71,20 +55,5 @@ describe('the script', () => {
     expect(body.total).toBe(7);
     expect(body.issues[0]?.fields.labels).toContain('scripted');
     expect(contract.log.at(-1)?.faults).toEqual(['total', 'delay 30']);
-  });
-
-  test('a fault that another leaves no room for has not fired', async () => {
-    const first = contract.script.at({}, faults.status(500));
-    const second = contract.script.at({}, faults.status(501));
-    expect((await search(query)).status).toBe(500);
-    expect([first.fired, second.fired]).toEqual([1, 0]);
-    expect(contract.script.fired.at(-1)?.name).toBe('status 500');
-  });
-
-  test('a rule that is taken out does nothing', async () => {
-    const rule = contract.script.at({}, faults.status(500));
-    rule.cancel();
-    expect((await search(query)).status).toBe(200);
-    expect(rule.fired).toBe(0);
   });
 });

@@ -95,47 +95,6 @@ describe('issues', () => {
     });
     expect((await keys()).length).toBe(120);
   });
-
-  test('a key that moved is new in the issues that show it, too', async () => {
-    const child = [...tracker.oracle().issues.values()].find((one) => one.parentId !== null);
-    if (child?.parentId == null) throw new Error('the seed has no child');
-    const before = await shown(`id = ${child.id}`);
-    const parent = tracker.state.move(child.parentId, child.projectKey === 'WEB' ? 'PAY' : 'WEB');
-    const after = await shown(`id = ${child.id}`);
-    expect(before.fields.parent).toMatchObject({ id: parent.id });
-    expect(after.fields.parent).toMatchObject({ id: parent.id, key: tracker.state.keyOf(parent.id) });
-    expect(after.fields.parent).not.toEqual(before.fields.parent);
-  });
-
-  test('labels, links, comments and worklogs come and go', async () => {
-    const { state, clock } = tracker;
-    state.update('10050', { labels: [] });
-    state.addLabel('10050', 'one');
-    state.addLabel('10050', 'two');
-    state.removeLabel('10050', 'one');
-    state.link('10050', '10051');
-    const comment = state.addComment('10050', 'first');
-    const other = state.addComment('10050', 'second');
-    const worklog = state.addWorklog('10050', 3600);
-    clock.advance(1000);
-    state.editComment('10050', comment.id, 'first, edited');
-    state.editWorklog('10050', worklog.id, 7200);
-    const issue = await shown('id = 10050');
-    expect(issue.fields.labels).toEqual(['two']);
-    expect(JSON.stringify(issue.fields.issuelinks)).toContain('"outwardIssue":{"id":"10051"');
-    expect(JSON.stringify((await shown('id = 10051')).fields.issuelinks)).toContain(
-      '"inwardIssue":{"id":"10050"',
-    );
-    const comments = (await site.get('/rest/api/3/issue/10050/comment')).body.comments;
-    expect(JSON.stringify(comments)).toContain('first, edited');
-    expect(issue.fields.updated).toBe('2026-01-15T13:01:01.000+0100');
-    const logged = await site.get('/rest/api/3/issue/10050/worklog');
-    expect(JSON.stringify(logged.body.worklogs)).toContain('"timeSpent":"2h","timeSpentSeconds":7200');
-    state.deleteComment('10050', other.id);
-    state.deleteWorklog('10050', worklog.id);
-    expect((await site.get('/rest/api/3/issue/10050/worklog')).body.total).toBe(logged.body.total - 1);
-    expect(JSON.stringify((await site.get('/rest/api/3/issue/10050/comment')).body)).not.toContain('second');
-  });
 });
 
 describe('the index lags', () => {
@@ -158,17 +117,6 @@ describe('the index lags', () => {
     expect(await fresh()).toHaveLength(2);
     expect((await shown('id = 10050')).fields.summary).toBe('changed');
     expect(await keys()).not.toContain(gone);
-  });
-
-  test('of several writes the search shows the newest whose time has come', async () => {
-    tracker.state.indexLagMs = 10_000;
-    tracker.state.update('10050', { summary: 'one' });
-    tracker.clock.advance(5000);
-    tracker.state.update('10050', { summary: 'two' });
-    tracker.clock.advance(5000);
-    expect((await shown('id = 10050')).fields.summary).toBe('one');
-    tracker.clock.advance(5000);
-    expect((await shown('id = 10050')).fields.summary).toBe('two');
   });
 
   test('the vendor shows issues fresh that it is asked to reconcile', async () => {

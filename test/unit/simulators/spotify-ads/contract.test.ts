@@ -88,45 +88,6 @@ describe('lists', () => {
     expect(items(rest.body, 'campaigns')).toHaveLength(10);
   });
 
-  test('the newest come first unless ASC is asked for; what a list cannot be ordered by is refused', async () => {
-    await start({ campaigns: 5 });
-    const times = async (query: Readonly<Record<string, string>>) =>
-      items((await ask.get(`${ask.account}/campaigns`, query)).body, 'campaigns').map((one) =>
-        String(one.created_at),
-      );
-    const ascending = await times({ sort_direction: 'ASC' });
-    expect(ascending).toEqual(ascending.toSorted());
-    expect(await times({})).toEqual(ascending.toReversed());
-    const names = items(
-      (await ask.get(`${ask.account}/campaigns`, { sort_field: 'NAME', sort_direction: 'ASC' })).body,
-      'campaigns',
-    );
-    expect(names.map(({ name }) => name)).toEqual(names.map(({ name }) => String(name)).sort());
-    for (const query of [{ sort_direction: 'UP' }, { sort_field: 'BUDGET' }])
-      expect((await ask.get(`${ask.account}/campaigns`, query)).status).toBe(400);
-  });
-
-  test('campaigns are filtered by status, name and ids, ads by ad set, campaign and status: lists are repeated parameters', async () => {
-    await start({ campaigns: 4 });
-    const mine = [...ads.state.campaigns.values()].filter(({ accountId }) => ask.account.endsWith(accountId));
-    const [first, second] = mine.map(({ id }) => id);
-    if (first === undefined || second === undefined) throw new Error('too few campaigns');
-    ads.state.pause(first);
-    const count = async (list: string, query: Readonly<Record<string, string | readonly string[]>>) =>
-      items((await ask.get(`${ask.account}/${list}`, query)).body, list).length;
-    expect(await count('campaigns', { statuses: 'PAUSED' })).toBe(1);
-    expect(await count('campaigns', { statuses: ['PAUSED', 'ACTIVE'] })).toBe(4);
-    expect(await count('campaigns', { name: (mine[0]?.name ?? '').toUpperCase() })).toBe(1);
-    expect(await count('campaigns', { campaign_ids: [first, second] })).toBe(2);
-    expect((await ask.get(`${ask.account}/campaigns`, { campaign_ids: `${first},${second}` })).status).toBe(
-      400,
-    );
-    const [adSet] = [...ads.state.adSets.values()].filter(({ campaignId }) => campaignId === first);
-    expect(await count('ads', { campaign_ids: first })).toBe(4);
-    expect(await count('ads', { ad_set_ids: adSet?.id ?? '' })).toBe(2);
-    expect(await count('ads', { statuses: 'ARCHIVED' })).toBe(0);
-  });
-
   test.each(['data', 'items', 'results'])(
     'a server may call its lists %s and say nothing of pages',
     async (container) => {

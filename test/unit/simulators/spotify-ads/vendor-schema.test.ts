@@ -279,18 +279,6 @@ test.each(sortable)(
   },
 );
 
-test('seven lists can be ordered', () => {
-  expect(sortable.map(({ template }) => template.slice(own.length + 1)).sort()).toEqual([
-    'ad_sets',
-    'ads',
-    'assets',
-    'audiences',
-    'campaigns',
-    'change_history',
-    'drafts/campaigns',
-  ]);
-});
-
 test('every metric that the vendor documents is told, and no other', () => {
   expect([...metrics.keys()].sort()).toEqual(
     [...(subset.components.schemas.ReportFieldType?.enum ?? [])].sort(),
