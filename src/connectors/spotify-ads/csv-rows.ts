@@ -8,34 +8,35 @@ import { UnexpectedContent } from '../../core/errors.ts';
 import { Reading } from '../../core/record-reader.ts';
 import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
-import type { Slice } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { parseDay, parseInstant } from '../../core/time.ts';
 import { cellOf, columnName, type Line } from '../../reading/csv/lines.ts';
 import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
-import { shown } from './fields.ts';
+import { mapped, shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
-import { type Filling, Numbers, rowMaker, wholeIn } from './numbers.ts';
+import { type Filling, Numbers, rowMaker } from './numbers.ts';
 
 const keys = {
-  campaign_name: columns
-    .text('Name of the campaign as the report writes it; empty where it writes none.')
-    .key(),
-  ad_set_name: columns.text('Name of the ad set as the report writes it; empty where it writes none.').key(),
-  ad_name: columns.text('Name of the ad as the report writes it; empty where it writes none.').key(),
+  campaign_name: columns.text('Name of the campaign as the report writes it; empty where it writes none.'),
+  ad_set_name: columns.text('Name of the ad set as the report writes it; empty where it writes none.'),
+  ad_name: columns.text('Name of the ad as the report writes it; empty where it writes none.'),
 };
 const texts = {
-  ad_account_name: columns.text('Name of the ad account as the report writes it.').nullable(),
-  currency: columns.text('ISO 4217 currency as the report writes it.').nullable(),
-  campaign_status: columns.text('Status of the campaign as the report writes it.').nullable(),
-  campaign_objective: columns.text('Objective of the campaign as the report writes it.').nullable(),
-  ad_set_status: columns.text('Status of the ad set as the report writes it.').nullable(),
-  ad_set_budget: columns
-    .text('Budget as the report writes it; its unit is not documented. For amounts: ads.ad_sets.budget.')
-    .nullable(),
-  ad_set_cost_model: columns.text('Cost model as the report writes it.').nullable(),
+  ad_account_name: columns.text('Name of the ad account as the report writes it.'),
+  currency: columns.text('ISO 4217 currency as the report writes it.'),
+  campaign_status: columns.text('Status of the campaign as the report writes it.'),
+  campaign_objective: columns.text('Objective of the campaign as the report writes it.'),
+  ad_set_status: columns.text('Status of the ad set as the report writes it.'),
+  ad_set_budget: columns.text(
+    'Budget as the report writes it; its unit is not documented. For amounts: ads.ad_sets.budget.',
+  ),
+  ad_set_cost_model: columns.text('Cost model as the report writes it.'),
 };
+const mapColumns = <K extends string, T>(
+  of: Readonly<Record<K, columns.Column>>,
+  to: (column: columns.Column) => T,
+) => Object.fromEntries(Object.entries<columns.Column>(of).map(([name, column]) => [name, to(column)]));
 
 const table = columns.table(
   'ads.report_csv',
@@ -43,9 +44,9 @@ const table = columns.table(
   {
     ad_account_id: columns.text('The ad account it belongs to, see ads.ad_accounts.id.').key(),
     day: columns.date('Day in UTC, as the report has it.').key(),
-    ...keys,
+    ...mapColumns(keys, (column) => column.key()),
     occurrence: columns.int('Tells rows apart that have the same names and day, from 0.').key(),
-    ...texts,
+    ...mapColumns(texts, (column) => column.nullable()),
     ...numberColumns('csv'),
   },
   {
@@ -56,51 +57,39 @@ const table = columns.table(
   },
 );
 
-/** The vendor's dimensions (AsyncReportDimension) by column. */
-const dimensions: ReadonlyMap<string, string> = new Map(
-  Object.keys({ ...keys, ...texts }).map((column) => [
-    column,
-    column === 'currency' ? 'AD_ACCOUNT_CURRENCY' : column.toUpperCase(),
-  ]),
-);
-export const csvDimensions: readonly string[] = [...dimensions.values()];
-
 /** What a column of a file holds. */
 interface Meaning {
   readonly is: 'day' | 'key' | 'text' | Metric['kind'];
   readonly column: string;
-  /** The vendor's name, for messages. */
-  readonly name: string;
+  /** The name of the request first. */
+  readonly names: readonly string[];
   readonly metric?: Metric;
 }
 
-const ofMetric = (metric: Metric): Meaning => ({
-  is: metric.kind,
-  column: metric.column,
-  name: metric.name,
-  metric,
+const dimension = (is: 'key' | 'text', column: string): Meaning => ({
+  is,
+  column,
+  names: column === 'currency' ? ['AD_ACCOUNT_CURRENCY', 'CURRENCY'] : [column.toUpperCase()],
 });
+/** The vendor's dimensions (AsyncReportDimension). */
+const dimensions = [
+  ...Object.keys(keys).map((column) => dimension('key', column)),
+  ...Object.keys(texts).map((column) => dimension('text', column)),
+];
+export const csvDimensions: readonly string[] = dimensions.flatMap(({ names }) => names.slice(0, 1));
 
-/** The vendor documents no header. These are the usual names of a column of days. */
-const dayNames = ['DAY', 'DATE', 'DATE_DAY', 'REPORT_DATE', 'START_DATE', 'START_TIME'];
+const namesInOthers = new Map(metricsOf('aggregate').map(({ column, name }) => [column, name]));
 
-/** Meanings by name: that of the request, and that of aggregate reports where it differs. */
-const meanings: ReadonlyMap<string, Meaning> = new Map([
-  ...metricsOf('aggregate').flatMap(({ column, name }): [string, Meaning][] => {
-    const metric = metricsOf('csv').find((one) => one.column === column);
-    return metric === undefined ? [] : [[name, ofMetric(metric)]];
+/** Metrics go by the name of the request, and by that of aggregate reports. The vendor documents no header: these are usual names of a day. */
+const meanings: readonly Meaning[] = [
+  ...metricsOf('csv').map((metric): Meaning => {
+    const { kind, column, name } = metric;
+    return { is: kind, column, names: [name, namesInOthers.get(column) ?? name], metric };
   }),
-  ...metricsOf('csv').map((metric): [string, Meaning] => [metric.name, ofMetric(metric)]),
-  ['CURRENCY', { is: 'text', column: 'currency', name: 'AD_ACCOUNT_CURRENCY' }],
-  ...[...dimensions].map(([column, name]): [string, Meaning] => [
-    name,
-    { is: Object.hasOwn(keys, column) ? 'key' : 'text', column, name },
-  ]),
-  ...dayNames.map((name): [string, Meaning] => [
-    name,
-    { is: 'day', column: 'day', name: 'a column for the day' },
-  ]),
-]);
+  ...dimensions,
+  { is: 'day', column: 'day', names: ['DAY', 'DATE', 'DATE_DAY', 'REPORT_DATE', 'START_DATE', 'START_TIME'] },
+];
+const byName = new Map(meanings.flatMap((one) => one.names.map((name) => [name, one] as const)));
 
 /** Names tell rows apart; without the numbers a row would say less than the one that it replaces. */
 const requiredColumns = ['day', ...Object.keys(keys), 'spend', 'impressions', 'clicks'];
@@ -112,12 +101,6 @@ export interface Header {
   readonly absent: readonly string[];
 }
 
-const shownHeader = (header: readonly string[]): string =>
-  `${header
-    .slice(0, 20)
-    .map((name) => columnName(name).slice(0, 40))
-    .join(', ')}${header.length > 20 ? ', …' : ''}`;
-
 /**
  * Reads a file's header: columns are known by their names, in any order and spelling. Throws `UnexpectedContent` where a required column is
  * missing, a column has no name, or two have one name or one meaning: which of them is meant could only be guessed.
@@ -127,7 +110,7 @@ export const readHeader = (what: string, header: readonly string[]): Header => {
   for (const [index, given] of header.entries()) {
     const name = columnName(given);
     if (name === '') throw new UnexpectedContent(`${what}: column ${index + 1} of the CSV file has no name`);
-    const column = meanings.get(name)?.column ?? name;
+    const column = byName.get(name)?.column ?? name;
     const before = header[places.get(column) ?? -1];
     if (before !== undefined)
       throw new UnexpectedContent(
@@ -135,15 +118,16 @@ export const readHeader = (what: string, header: readonly string[]): Header => {
       );
     places.set(column, index);
   }
-  const all = new Map([...meanings.values()].map(({ column, name }) => [column, name]));
-  const lacking = (some: readonly string[]): readonly string[] =>
-    some.filter((column) => !places.has(column)).map((column) => all.get(column) ?? column);
-  const missing = lacking(requiredColumns);
+  const lacking = meanings.filter(({ column }) => !places.has(column));
+  const namesOf = (some: readonly Meaning[]) =>
+    some.map(({ is, names: [name = ''] }) => (is === 'day' ? 'column for the day' : name));
+  const missing = namesOf(lacking.filter(({ column }) => requiredColumns.includes(column)));
+  const shownHeader = header.slice(0, 20).map((name) => columnName(name).slice(0, 40));
   if (missing.length > 0)
     throw new UnexpectedContent(
-      `${what}: the report has no ${missing.join(', ')}; its columns are ${shownHeader(header)}`,
+      `${what}: the report has no ${missing.join(', ')}; its ${header.length} columns begin with ${shownHeader.join(', ')}`,
     );
-  return { day: places.get('day') ?? -1, absent: lacking([...all.keys()]) };
+  return { day: places.get('day') ?? -1, absent: namesOf(lacking) };
 };
 
 interface Column extends Partial<Meaning> {
@@ -157,9 +141,26 @@ let lastPlan: readonly Column[] = [];
 const planOf = (header: readonly string[]): readonly Column[] => {
   if (header !== lastHeader) {
     lastHeader = header;
-    lastPlan = header.map((name) => ({ header: name, ...meanings.get(columnName(name)) }));
+    lastPlan = header.map((name) => ({ header: name, ...byName.get(columnName(name)) }));
   }
   return lastPlan;
+};
+
+const [zero, point] = [0x30, 0x2e];
+
+/** The value of a whole number of at most 15 digits at `[from, to)` of a text, e.g. `1115` or `1115.0`; -1 for anything else. */
+const wholeIn = (text: string, from: number, to: number): number => {
+  let value = 0;
+  let at = from;
+  for (; at < to; at++) {
+    const digit = text.charCodeAt(at) - zero;
+    if (!(digit >= 0 && digit <= 9)) break;
+    value = value * 10 + digit;
+  }
+  if (at === from || at - from > 15 || (at < to && (text.charCodeAt(at) !== point || at + 1 === to)))
+    return -1;
+  for (at += 1; at < to; at++) if (text.charCodeAt(at) !== zero) return -1;
+  return value;
 };
 
 /** A number in a cell as JSON writes it; undefined where it is none. Thousands separators and signs of a currency are not read. */
@@ -191,13 +192,10 @@ const lineOf = (r: Reading, record: Json): Line => {
   throw r.reject('ragged_row', '(line)', 'has not as many cells as the header');
 };
 
-const emptyKeys = Object.fromEntries(Object.keys(keys).map((name) => [name, '']));
+const emptyKeys = Object.fromEntries(Object.keys(keys).map((name) => [name, '' as const]));
 const newRow = rowMaker('csv', {
-  ad_account_id: null,
-  day: null,
-  ...emptyKeys,
-  occurrence: 0,
-  ...Object.fromEntries(Object.keys(texts).map((name) => [name, null])),
+  ...{ ad_account_id: null, day: null, ...emptyKeys, occurrence: 0 },
+  ...mapColumns(texts, () => null),
 });
 
 /** The platform's number for 1 to 4 (metrics.ts, `hidden`), as most files write it. */
@@ -214,7 +212,7 @@ const fill = (r: Reading, row: Filling, numbers: Numbers, at: Column, cell: stri
   else {
     const number = numberIn(cell);
     if (metric === undefined) r.note(`${shown(header)}: a column that is not known`);
-    if (number !== undefined) numbers.set(metric, at.name ?? header, number);
+    if (number !== undefined) numbers.set(metric, metric?.name ?? header, number);
     else if (metric === undefined) r.keep(header, cell);
     else throw r.reject('bad_number', header, 'has a % that is no plain number');
   }
@@ -241,17 +239,16 @@ export const csvRows: Facts = {
       if (from === to) continue;
       const at = plan[index] as Column;
       // Most cells are counts, written plainly: they need no text of their own.
-      const whole = at.is === 'count' ? wholeIn(text, from, to) : Number.NaN;
+      const whole = at.is === 'count' ? wholeIn(text, from, to) : -1;
       if (whole >= 0) row[at.column as string] = whole;
       else fill(r, row, numbers, at, cellOf(line, index));
     }
     if (row.day === null) throw r.reject('missing_field', 'day', 'has no %');
     numbers.finish();
-    const notes = r.notes();
-    return { row, children: {}, ...(notes.length > 0 && { notes }) };
+    return mapped(r, row);
   },
   /** By day and names; nothing tells which of several rows of the same names it is. */
-  keyOf: (record, slice: Slice) => {
+  keyOf: (record, slice) => {
     const r = new Reading('ads.report_csv', 'row', record);
     const { day, ...names } = namesIn(lineOf(r, record));
     if (day === undefined) throw r.reject('missing_field', 'day', 'has no %');
@@ -260,23 +257,18 @@ export const csvRows: Facts = {
   },
 };
 
-/** The cells with a row's day and names, by column. */
+/** The cells with a row's day and names, by column; none of a line with another number of cells than the header. */
 const namesIn = (line: Line): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    planOf(line.header).flatMap(({ is, column = '' }, index) => {
+    (line.count === line.header.length ? planOf(line.header) : []).flatMap(({ is, column = '' }, index) => {
       const cell = is === 'day' || is === 'key' ? cellOf(line, index) : '';
       return cell === '' ? [] : [[column, cell]];
     }),
   );
 
-/** What people call a row: its day and names, as far as it has any. A line with another number of cells than the header has none. */
+/** What people call a row: its day and names; '' where it has none. */
 export const nameOfRow = (record: Json): string => {
-  const line = record as Line;
-  const names = line.count === line.header.length ? namesIn(line) : {};
-  return Object.keys(names).length === 0
-    ? ''
-    : ['day', ...Object.keys(keys)]
-        .map((column) => names[column] ?? '')
-        .join('/')
-        .slice(0, 300);
+  const names = namesIn(record as Line);
+  const all = ['day', ...Object.keys(keys)].map((column) => names[column] ?? '').join('/');
+  return all === '///' ? '' : all.slice(0, 300);
 };

@@ -1,18 +1,16 @@
 /**
- * Report rows by day, hour and lifetime, and insights: their tables and the transforms that fill them. Days and hours are UTC, as the
- * platform's reports are. CSV reports: csv-rows.ts.
+ * Rows of aggregate and insight reports: their tables and the transforms that fill them. Days and hours are UTC, as the platform's reports are.
+ * CSV reports: csv-rows.ts.
  */
 import { isObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
-import type { LoadSide, Mapped, Slice, Transform } from '../../core/stream.ts';
+import type { LoadSide, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { formatInstant } from '../../core/time.ts';
-import { columnsOf, type Fields, instant, keepNews, key, owner, readerOf, text } from './fields.ts';
+import * as f from './fields.ts';
 import { metricsOf, numberColumns, type Report } from './metrics.ts';
-import { type Filling, fillStats, metricsByName, rowMaker } from './numbers.ts';
-
-type Field = Fields[string];
+import { type Filling, rowMaker, statsReader } from './numbers.ts';
 
 /** Facts with their transform, and which row a record is about that cannot become one. */
 export interface Facts {
@@ -35,81 +33,74 @@ export const revised = (into: string, of: string, report: Report) => ({
 export const firstSynced = 'When this row first came here; the content may have been restated since.';
 
 /** The level that was requested. A row of another one would be counted twice. */
-const level: Field = {
+const level: f.Field = {
   column: columns.text('AD_ACCOUNT, CAMPAIGN, AD_SET or AD.').key(),
   from: [],
   read: (r, record, name, path, { partition }) => {
     const asked = partition?.entity_type;
     if (asked === undefined) throw new TypeError('the slice has no partition key entity_type');
-    const given = own(record, name) ?? asked;
-    if (given === asked) return asked;
+    if ((own(record, name) ?? asked) === asked) return asked;
     throw r.reject('wrong_level', path, `has another % than ${asked}, which was asked for`);
   },
 };
 
-/**
- * The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. Rows share their times: what was read of
- * two texts is remembered.
- */
-const beginning = <T extends columns.Value>(
+/** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
+const beginning = (
+  column: columns.Column,
   length: bigint,
   what: string,
-  as: (start: bigint) => T,
-): Field['read'] => {
-  const read = new Map<string, T>();
-  return (r, record, name) => {
-    const text = `${own(record, name)} ${own(record, 'end_time')}`;
-    const before = read.get(text);
-    if (before !== undefined) return before;
+  as: (start: bigint) => columns.Value,
+): f.Field => ({
+  column: column.key(),
+  from: ['start_time'],
+  read: (r, record, name) => {
     const start = values.requiredInstant(r, record, name);
     const end = values.instant(r, record, 'end_time');
     if (start % length !== 0n) throw r.reject('bad_period', name, `has a % that begins no ${what} in UTC`);
     if (end !== null && (end < start || end - start > length))
       throw r.reject('bad_period', 'end_time', `has a % that is not within one ${what} of its ${name}`);
-    if (read.size === mostRemembered) read.clear();
-    read.set(text, as(start));
     return as(start);
-  };
-};
-const mostRemembered = 5000;
+  },
+});
 
-const account = owner('The ad account it belongs to, see ads.ad_accounts.id.');
+const account = f.owner('The ad account it belongs to, see ads.ad_accounts.id.');
 const capturedOn = columns.date('Day in UTC on which it was asked.').key();
 
-/** The facts of a granularity. `time`: the field of the key that says when; `more`: further columns. */
+/** The facts of a granularity. `time`: the field of the key that says when; `more`: further columns. Partition `ad_account_id`, `entity_type`. */
 const aggregate = (
   name: `ads.${string}`,
   about: string,
-  time: Fields,
-  options: Parameters<typeof columns.table>[3],
-  more: Fields = {},
+  time: f.Fields,
+  options: columns.TableOptions,
+  more: f.Fields = {},
 ): Facts => {
-  const keys: Fields = {
+  const keys: f.Fields = {
     entity_type: level,
-    entity_id: key('The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.'),
+    entity_id: f.key('The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.'),
     ...time,
   };
-  const fields: Fields = {
+  const fields: f.Fields = {
     ...keys,
     ad_account_id: account,
-    entity_name: text('Its name when the report was read, where given.'),
-    entity_status: text('Its status when the report was read, where given.'),
-    parent_entity_id: text('The entity above it, where given.', 'parent_entity.id'),
+    entity_name: f.text('Its name when the report was read, where given.'),
+    entity_status: f.text('Its status when the report was read, where given.'),
+    parent_entity_id: f.text('The entity above it, where given.', 'parent_entity.id'),
     ...more,
   };
   const others = ['start_time', 'end_time', 'stats', 'parent_entity.name', 'parent_entity.status'];
-  const read = readerOf(fields, others);
-  const readKey = readerOf(keys, others);
-  const metrics = metricsByName('aggregate');
+  const read = f.readerOf(fields, others);
+  const readKey = f.readerOf(keys, others);
+  const readStats = statsReader('aggregate');
   const newRow = rowMaker('aggregate');
+  const content = { ...f.columnsOf(fields), ...numberColumns('aggregate') };
   return {
-    table: columns.table(name, about, { ...columnsOf(fields), ...numberColumns('aggregate') }, options),
+    table: columns.table(name, about, content, { relation: true, ...options }),
     transform: (given, slice) => {
       const r = new Reading(name, 'row of', given);
       const record = values.requireRecord(r, given);
       const row: Filling = { ...newRow(), ...read(r, record, slice) };
-      fillStats(r, row, metrics, own(record, 'stats'));
-      return { row, children: {}, ...notesOf(r) };
+      readStats(r, row, own(record, 'stats'));
+      return f.mapped(r, row);
     },
     keyOf: (given, slice) => {
       const r = new Reading(name, 'row of', given);
@@ -124,26 +115,17 @@ const aggregate = (
   };
 };
 
-const notesOf = (...readings: readonly Reading[]): Pick<Mapped, 'notes'> => {
-  const notes = new Set(readings.flatMap((r) => r.notes()));
-  return notes.size > 0 ? { notes: [...notes] } : {};
-};
-
 const isFinal = (about: string) => ({ is_final: columns.bool(about).default('false') });
 
-/** Partition `ad_account_id`, `entity_type`. */
 export const daily = aggregate(
   'ads.report_daily',
   "The numbers of every ad account, campaign, ad set and ad by day; one row per entity and day, as last restated. Days without delivery have no row. Levels overlap: an account's numbers are those of its campaigns.",
   {
-    day: {
-      column: columns.date('Day in UTC, as the report has it.').key(),
-      from: ['start_time'],
-      read: beginning(day, 'day', (start) => formatInstant(start).slice(0, 10)),
-    },
+    day: beginning(columns.date('Day in UTC, as the report has it.'), day, 'day', (start) =>
+      formatInstant(start).slice(0, 10),
+    ),
   },
   {
-    relation: true,
     firstSynced,
     afterLoad: isFinal(
       'True once the row is older than what is read again: the number is no longer expected to change.',
@@ -154,19 +136,18 @@ export const daily = aggregate(
   },
 );
 
-/** Partition `ad_account_id`, `entity_type`. */
 export const hourly = aggregate(
   'ads.report_hourly',
   'The same numbers by hour; one row per entity and hour. The source keeps two weeks, the warehouse keeps them all.',
   {
-    hour_start: {
-      column: columns.timestamptz('Beginning of the hour (UTC).').key(),
-      from: ['start_time'],
-      read: beginning(hour, 'hour', (start) => start),
-    },
+    hour_start: beginning(
+      columns.timestamptz('Beginning of the hour (UTC).'),
+      hour,
+      'hour',
+      (start) => start,
+    ),
   },
   {
-    relation: true,
     firstSynced,
     afterLoad: isFinal(
       'True once the hour is older than what is read again; the platform tells the last two weeks only. What it restates later shows in the numbers of the day alone.',
@@ -180,7 +161,7 @@ export const hourly = aggregate(
   },
 );
 
-/** Partition `ad_account_id`, `entity_type`; the window's day is when it was captured. A snapshot is never restated: the next one is another row. */
+/** The window's day is when it was captured. A snapshot is never restated: the next one is another row. */
 export const lifetime = aggregate(
   'ads.report_lifetime',
   'The same numbers over the life of an entity, as they were on a day; one row per entity and day of capture. The only place where reach over more than a day is told.',
@@ -188,27 +169,27 @@ export const lifetime = aggregate(
     captured_on: {
       column: capturedOn,
       from: [],
-      read: (_r, _record, _name, _path, { window }: Slice) => {
+      read: (_r, _record, _name, _path, { window }) => {
         if (window?.from === undefined) throw new TypeError('the slice of a snapshot has no day');
         return window.from.toISOString().slice(0, 10);
       },
     },
   },
-  { relation: true, indexes: ['(source_id, ad_account_id, entity_type, captured_on)'] },
+  { indexes: ['(source_id, ad_account_id, entity_type, captured_on)'] },
   {
-    start_at: instant('Beginning of the period (UTC), where given.', 'start_time'),
-    end_at: instant('End of the period (UTC), where given.', 'end_time'),
+    start_at: f.instant('Beginning of the period (UTC), where given.', 'start_time'),
+    end_at: f.instant('End of the period (UTC), where given.', 'end_time'),
   },
 );
 
-const audience: Fields = {
-  entity_type: key('CAMPAIGN or AD_SET.'),
-  entity_id: key('The entity: id in ads.campaigns or ads.ad_sets.'),
-  dimension: key('What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'),
+const audience: f.Fields = {
+  entity_type: f.key('CAMPAIGN or AD_SET.'),
+  entity_id: f.key('The entity: id in ads.campaigns or ads.ad_sets.'),
+  dimension: f.key('What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'),
 };
-const required = (column: columns.Column): Field => ({ column, from: [], read: values.requiredText });
+const required = (column: columns.Column): f.Field => ({ column, from: [], read: values.requiredText });
 
-const state: Fields = {
+const state: f.Fields = {
   ...audience,
   ad_account_id: account,
   state: required(
@@ -218,7 +199,7 @@ const state: Fields = {
       )
       .oneOf('ok', 'not_enough_data'),
   ),
-  code: text("The platform's code for why there is not enough data."),
+  code: f.text("The platform's code for why there is not enough data."),
   asked_on: required(columns.date('Day in UTC on which it was last asked.')),
 };
 
@@ -226,7 +207,7 @@ const insightSnapshots = columns.table(
   'ads.insight_snapshots',
   'Who heard it: lifetime numbers of a campaign or ad set by value of a dimension, as they were on a day; one row per entity, dimension, value and day.',
   {
-    ...columnsOf(audience),
+    ...f.columnsOf(audience),
     value: columns
       .text('The part of the audience, e.g. 18-24, FEMALE, US; empty where the source names none.')
       .key(),
@@ -237,8 +218,8 @@ const insightSnapshots = columns.table(
   { relation: true, indexes: ['(source_id, ad_account_id, captured_on)'] },
 );
 
-const readState = readerOf(state, ['rows']);
-const insightMetrics = metricsByName('insight');
+const readState = f.readerOf(state, ['rows']);
+const readStats = statsReader('insight');
 const newSnapshot = rowMaker('insight');
 const snapshotKeys = new Set(['id', 'name', 'status', 'insight_value', 'stats']);
 
@@ -250,7 +231,7 @@ export const insights = {
   table: columns.table(
     'ads.insight_states',
     'What was last answered when the audience of a campaign or ad set was asked for; one row per entity and dimension.',
-    columnsOf(state),
+    f.columnsOf(state),
     { relation: true },
   ),
   // Snapshots of other days stay when a new one arrives.
@@ -265,21 +246,20 @@ export const insights = {
     const r = new Reading('ads.insight_states', 'insight of', given);
     const record = values.requireRecord(r, given);
     const row = readState(r, record, slice);
-    const readings = [r];
+    const { entity_type = null, entity_id = null, dimension = null, ad_account_id = null } = row;
     const snapshots = new Map<string, Filling>();
     for (const part of values.list(r, record, 'rows')) {
-      const at = new Reading('ads.insight_snapshots', `${row.dimension} of`, { id: String(row.entity_id) });
+      const at = new Reading('ads.insight_snapshots', `${dimension} of`, { id: String(entity_id) });
       if (!isObject(part)) throw at.reject('bad_type', 'rows[]', 'has a % that is no object');
-      keepNews(at, part, snapshotKeys);
+      f.keepNews(at, part, snapshotKeys);
       const value = values.keyText(at, 'insight_value', values.text(at, part, 'insight_value') ?? '');
       if (snapshots.has(value)) throw at.reject('repeated_value', 'insight_value', 'has two rows of one %');
-      const { entity_type, entity_id, dimension, ad_account_id, asked_on } = row;
-      const ofRecord = { entity_type, entity_id, dimension, ad_account_id, captured_on: asked_on } as Filling;
-      const snapshot: Filling = { ...newSnapshot(), ...ofRecord, value };
-      fillStats(at, snapshot, insightMetrics, own(part, 'stats'));
+      const of = { entity_type, entity_id, dimension, ad_account_id, captured_on: row.asked_on ?? null };
+      const snapshot: Filling = { ...newSnapshot(), ...of, value };
+      readStats(at, snapshot, own(part, 'stats'));
       snapshots.set(value, snapshot);
-      readings.push(at);
+      for (const note of at.notes()) r.note(note);
     }
-    return { row, children: { snapshots: [...snapshots.values()] }, ...notesOf(...readings) };
+    return f.mapped(r, row, { children: { snapshots: [...snapshots.values()] } });
   }) satisfies Transform,
 } as const;

@@ -479,7 +479,7 @@ describe('R6 and R7: what stands in a report', () => {
   test.each([
     ['a required column is removed', file.replace('SPEND,', ''), 'has no SPEND'],
     ['a required column is renamed', file.replace('CAMPAIGN_NAME', 'KAMPAGNE'), 'has no CAMPAIGN_NAME'],
-    ['no column tells the day', file.replace('DAY', 'WHEN'), 'has no a column for the day'],
+    ['no column tells the day', file.replace('DAY', 'WHEN'), 'has no column for the day'],
     ['two columns tell the day', file.replace('SPEND', 'DATE'), 'two columns for day'],
     ['two columns tell a metric', file.replace('AD_NAME', 'IMPRESSIONS'), 'two columns for impressions'],
     ['a header stands twice', file.replace('CLICKS', 'spend'), 'two columns'],
