@@ -2,22 +2,22 @@
 import type { Afterwards } from '../../core/stream.ts';
 
 /**
- * Marks the rows that are older than everything that is read again: `back` is the longest restatement in days. A final row
- * stays final when a backfill reads it again; what that changes is in the table of revisions.
+ * Marks the rows that are older than everything that is read again: the platform is not expected to restate them. A final row stays final when
+ * a backfill reads it again; what that changes is in the table of revisions.
  */
-const final = (table: string, before: string, back: number): Afterwards => ({
+const final = (table: string, isOlder: string): Afterwards => ({
   sql: `update ${table} set is_final = true
-    where source_id = $1::smallint and not is_final and $2::bigint is not null and ${before}`,
+    where source_id = $1::smallint and not is_final and $2::bigint is not null and ${isOlder}`,
 });
 
+/** `back`: the longest restatement in days. */
 const firstDay = (back: number): string =>
   `(date_trunc('day', $3::timestamptz at time zone 'UTC') - interval '${back} days')`;
 
 export const finalDaily = (back: number): Afterwards =>
-  final('ads.report_daily', `day < ${firstDay(back)}::date`, back);
-/** The source has nothing older than two weeks. */
+  final('ads.report_daily', `day < ${firstDay(back)}::date`);
 export const finalHourly = (back: number): Afterwards =>
-  final('ads.report_hourly', `hour_start < ${firstDay(back)} at time zone 'UTC'`, back);
+  final('ads.report_hourly', `hour_start < ${firstDay(back)} at time zone 'UTC'`);
 
 /**
  * Warns when the median price of a thousand impressions is absurd: then spend was read in the wrong unit, by a factor of a

@@ -1,6 +1,6 @@
 /** All streams of the ads platform, in the order in which they are read. */
 
-import type { LoadSide, ReadSide, Stream } from '../../core/stream.ts';
+import type { Days, LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
 import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './after-load.ts';
 import { adAccounts, adSets } from './by-id.ts';
@@ -86,16 +86,12 @@ export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
 
 /** Facts: a day that is read again is replaced as a whole. */
 const reportStreams = (reports: Reports): readonly Stream[] => {
-  const longest = (reread: Reports['reread']): number => Math.max(...reread.map(({ back }) => back));
+  const longest = (reread: Days['reread']): number => Math.max(...reread.map(({ back }) => back));
+  const afterDays = [finalDaily(longest(reports.days.reread)), absurdPrices, emptyLevels];
+  const afterHours = [finalHourly(longest(hourlyReread(reports)))];
   return [
-    {
-      ...{ ...reportDaily(reports), ...daily, absent: 'delete' },
-      afterwards: [finalDaily(longest(reports.reread)), absurdPrices, emptyLevels],
-    },
-    {
-      ...{ ...reportHourly(reports), ...hourly, absent: 'delete' },
-      afterwards: [finalHourly(longest(hourlyReread(reports)))],
-    },
+    { ...reportDaily(reports), ...daily, absent: 'delete', afterwards: afterDays },
+    { ...reportHourly(reports), ...hourly, absent: 'delete', afterwards: afterHours },
     { ...reportLifetime(reports), ...lifetime, absent: 'delete' },
     { ...asyncReports(reports), ...csvRows, absent: 'delete' },
     { ...insightReports(reports), ...insights, absent: 'keep' },

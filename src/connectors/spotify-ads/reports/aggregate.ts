@@ -7,7 +7,7 @@ import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/pag
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
-import { days, hours } from '../../../core/time.ts';
+import { days, hours, parseInstant } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
@@ -15,70 +15,72 @@ import { continuation, firstThatFits, fullPages } from '../../../reading/paginat
 import { accountOf, ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { fieldsOf } from '../metrics.ts';
-import {
-  chunks,
-  daysOf,
-  dayText,
-  type Facts,
-  hasFacts,
-  idsIn,
-  lateLevels,
-  levelOf,
-  type Reports,
-} from './request.ts';
-import { checkAnswer, type Granularity, type Question, requestedBy, subjectOf } from './validate.ts';
+import type { Reports } from './request.ts';
+import * as request from './request.ts';
 
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
 
+type Granularity = 'DAY' | 'HOUR' | 'LIFETIME';
+
+/** What one kind of aggregate report is, and how its days are cut. */
+interface Kind extends Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'joined'> {
+  readonly granularity: Granularity;
+  readonly name: string;
+  readonly about: string;
+}
+
 /** By day, restated as the platform restates. The present day is not read: half a day would look like a bad one. */
 export const reportDaily = (reports: Reports): ReadSide =>
-  aggregate(
-    reports,
-    'DAY',
-    'report_daily',
-    'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
-    { column: 'day', present: false, longest: 90, reread: reports.reread, joined: lateLevels },
-  );
+  aggregate(reports, reports.days.reread, {
+    granularity: 'DAY',
+    name: 'report_daily',
+    about:
+      'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
+    ...{ column: 'day', present: false, longest: 90, joined: request.lateLevels },
+  });
 
 /** Whole days of hours that the platform keeps: of its two weeks the fourteenth day is no longer whole. */
 const hourlyDays = 13;
 
 /** Hours are read again as days are, as far as the platform keeps them. */
-export const hourlyReread = ({ reread }: Reports): Days['reread'] =>
+export const hourlyReread = ({ days: { reread } }: Reports): Days['reread'] =>
   reread
     .filter(({ every }) => every <= hourlyDays)
     .map(({ every, back }) => ({ every, back: Math.min(back, hourlyDays) }));
 
 /** By hour, as long as the platform keeps them. */
-export const reportHourly = (reports: Reports): ReadSide => {
-  const reread = hourlyReread(reports);
-  return aggregate(
-    reports,
-    'HOUR',
-    'report_hourly',
-    'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
-    { column: 'hour_start', oldest: hourlyDays, present: true, longest: 14, reread, joined: lateLevels },
-  );
-};
+export const reportHourly = (reports: Reports): ReadSide =>
+  aggregate(reports, hourlyReread(reports), {
+    granularity: 'HOUR',
+    name: 'report_hourly',
+    about:
+      'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
+    ...{ column: 'hour_start', oldest: hourlyDays, present: true, longest: 14, joined: request.lateLevels },
+  });
 
 /** Over the lifetime, as of today. */
 export const reportLifetime = (reports: Reports): ReadSide =>
-  aggregate(
-    reports,
-    'LIFETIME',
-    'report_lifetime',
-    'The same over their lifetime, as reported on each day that was read: reach and frequency add up in no other way.',
-    { column: 'captured_on', oldest: 0, present: true, longest: 1, reread: [{ every: 1, back: 1 }] },
-  );
+  aggregate(reports, [{ every: 1, back: 1 }], {
+    granularity: 'LIFETIME',
+    name: 'report_lifetime',
+    about:
+      'The same over their lifetime, as reported on each day that was read: reach and frequency add up in no other way.',
+    ...{ column: 'captured_on', oldest: 0, present: true, longest: 1 },
+  });
+
+const lengthOf = (granularity: Granularity): number => (granularity === 'HOUR' ? hours(1) : days(1));
 
 const aggregate = (
   reports: Reports,
-  granularity: Granularity,
-  name: string,
-  about: string,
-  cut: Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>,
+  reread: Days['reread'],
+  { granularity, name, about, ...cut }: Kind,
 ): ReadSide => {
-  const facts: Facts = { table: `ads.${name}`, column: cut.column };
+  const facts: request.Facts = { table: `ads.${name}`, column: cut.column };
+  /** How many rows the entities can have. */
+  const rowsOf = (slice: Slice, ids: readonly string[]): number => {
+    const { from, to } = request.daysOf(slice);
+    return (ids.length * (to.getTime() - from.getTime())) / lengthOf(granularity);
+  };
   return {
     by: 'days',
     name,
@@ -91,32 +93,25 @@ const aggregate = (
     days: {
       ...cut,
       ...reports.days,
-      rows: async (slice, context) =>
-        (await idsIn(slice, context, facts)).length * timesIn(slice, granularity),
+      reread,
+      rows: async (slice, context) => rowsOf(slice, await request.idsIn(slice, context, facts)),
       requests: async (slice, context) => {
-        const ids = await idsIn(slice, context, facts);
-        return Math.max(chunks(ids).length, Math.ceil((ids.length * timesIn(slice, granularity)) / pageSize));
+        const ids = await request.idsIn(slice, context, facts);
+        return Math.max(request.chunks(ids).length, Math.ceil(rowsOf(slice, ids) / pageSize));
       },
     },
     read: async (slice, context, signal) => {
       checkAvailable(name, granularity, slice, context);
-      const groups = chunks(await idsIn(slice, context, facts));
+      const groups = request.chunks(await request.idsIn(slice, context, facts));
       // An answer without any row of the slice is doubted by the engine. It sees neither a part of a slice nor yesterday's lifetimes.
       const isDoubted = groups.length > 1 || granularity === 'LIFETIME';
       const questions = groups.map((ids) => ({
         ...questionOf(slice, context, granularity, ids),
-        hasFacts: async () => isDoubted && hasFacts(slice, context, facts, ids),
+        hasFacts: async () => isDoubted && request.hasFacts(slice, context, facts, ids),
       }));
       return reading(reports, questions, signal);
     },
   };
-};
-
-/** How many rows an entity can have in a slice. */
-const timesIn = (slice: Slice, granularity: Granularity): number => {
-  const { from, to } = daysOf(slice);
-  const length = to.getTime() - from.getTime();
-  return granularity === 'LIFETIME' ? 1 : length / (granularity === 'DAY' ? days(1) : hours(1));
 };
 
 /**
@@ -129,16 +124,27 @@ const checkAvailable = (
   slice: Slice,
   { clock, now }: SliceContext,
 ): void => {
-  if (granularity === 'DAY') return;
-  const { from } = daysOf(slice);
+  const { from } = request.daysOf(slice);
   // A lifetime is that of the day on which the run began, also shortly after midnight.
-  const oldest =
-    granularity === 'LIFETIME' ? Math.floor(clock.getTime() / days(1)) * days(1) : now.getTime() - days(14);
+  const today = clock.getTime() - (clock.getTime() % days(1));
+  const oldest = { DAY: 0, HOUR: now.getTime() - days(14), LIFETIME: today }[granularity];
   if (from.getTime() < oldest)
     throw new TooOld(
-      `${name}: the platform no longer has ${dayText(from)}; it is ${now.toISOString()} there`,
+      `${name}: the platform no longer has ${request.dayText(from)}; it is ${now.toISOString()} there`,
     );
 };
+
+/** What a report is requested for. Times: milliseconds since 1970, half open. */
+interface Question {
+  readonly account: string;
+  readonly level: request.Level;
+  readonly ids: ReadonlySet<string>;
+  readonly granularity: Granularity;
+  readonly from: number;
+  readonly to: number;
+  /** Whether the warehouse has facts that an empty answer would delete. */
+  readonly hasFacts: () => Promise<boolean>;
+}
 
 /** An hour that has not begun is not requested. */
 const questionOf = (
@@ -146,29 +152,24 @@ const questionOf = (
   { clock }: SliceContext,
   granularity: Granularity,
   ids: readonly string[],
-): Question => {
-  const window = daysOf(slice);
+): Omit<Question, 'hasFacts'> => {
+  const window = request.daysOf(slice);
   const from = window.from.getTime();
-  const nextHour = Math.floor(clock.getTime() / hours(1)) * hours(1) + hours(1);
-  const to = Math.min(
-    window.to.getTime(),
-    granularity === 'HOUR' ? Math.max(from + hours(1), nextHour) : Infinity,
-  );
-  const account = accountOf(slice);
-  return { endpoint, account, level: levelOf(slice), ids: new Set(ids), granularity, from, to };
+  const nextHour = clock.getTime() - (clock.getTime() % hours(1)) + hours(1);
+  const begun = granularity === 'HOUR' ? Math.max(from + hours(1), nextHour) : Number.POSITIVE_INFINITY;
+  const to = Math.min(window.to.getTime(), begun);
+  return {
+    ...{ account: accountOf(slice), level: request.levelOf(slice) },
+    ...{ ids: new Set(ids), granularity, from, to },
+  };
 };
 
-/** A request, and whether the warehouse has facts that an empty answer would delete. */
-interface Doubted extends Question {
-  readonly hasFacts: () => Promise<boolean>;
-}
-
 /** Rows that were not requested are left out and noted. Throws `UnexpectedContent` where there are no others: it is another report. */
-const reading = (reports: Reports, questions: readonly Doubted[], signal: AbortSignal): Reading => {
+const reading = (reports: Reports, questions: readonly Question[], signal: AbortSignal): Reading => {
   async function* all(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
     let strange = 0;
-    const open = (one: Doubted, until: AbortSignal): ReturnType<typeof pagesOf> =>
+    const open = (one: Question, until: AbortSignal) =>
       reports.streamLimit(() => pagesOf(reports, one, until), until);
     for await (const { left, ...page } of mergeConcurrent(questions, reports.concurrency, open, signal)) {
       fetched += page.records.length;
@@ -195,66 +196,103 @@ const reading = (reports: Reports, questions: readonly Doubted[], signal: AbortS
  */
 async function* pagesOf(
   { http }: Reports,
-  question: Doubted,
+  question: Question,
   signal: AbortSignal,
 ): AsyncGenerator<Page & { readonly left: number }, void, void> {
-  const isRequested = requestedBy(question);
   for (const isSecond of [false, true]) {
-    let end: WalkEnd | undefined;
     let rows = 0;
-    const walked = (async function* () {
-      end = yield* pages(http, walkOf(question), signal);
-    })();
-    for await (const page of walked) {
-      const kept = [...page.records.keys()].filter((i) => isRequested(page.records[i]));
-      const places = kept.map((i) => page.places?.[i] ?? i);
-      const left = page.records.length - kept.length;
+    const walk = pages(http, walkOf(question), signal);
+    let step = await walk.next();
+    for (; step.done !== true; step = await walk.next()) {
+      const { records, places: all, ...page } = step.value;
+      const kept = [...records.keys()].filter((i) => isRequested(question, records[i]));
+      const places = kept.map((i) => all?.[i] ?? i);
       rows += kept.length;
-      yield { ...page, records: kept.map((i) => page.records[i]), places, left };
+      yield { ...page, records: kept.map((i) => records[i]), places, left: records.length - kept.length };
     }
-    if (end?.matched === false)
+    const { matched, expected, fetched } = step.value;
+    if (!matched)
       throw new UnexpectedContent(
-        `${endpoint}: the server states ${end.expected} rows, ${end.fetched} could be read`,
+        `${endpoint}: the server states ${expected} rows, ${fetched} could be read`,
       );
     if (rows > 0 || isSecond || !(await question.hasFacts())) return;
   }
 }
 
+/** Whether a row is of an entity, day and hour that was requested. What cannot be read is for the transform to reject. */
+const isRequested = ({ level, ids, granularity, from, to }: Question, row: Json): boolean => {
+  const id = textAt(row, 'entity_id');
+  if (id !== undefined && (!ids.has(id) || (textAt(row, 'entity_type') ?? level) !== level)) return false;
+  const text = textAt(row, 'start_time');
+  if (granularity === 'LIFETIME' || text === undefined) return true;
+  try {
+    const start = Number(parseInstant(text) / 1000n);
+    return start >= from && start < to;
+  } catch {
+    return true;
+  }
+};
+
+/** What a row is of and when. Without an entity: ''; the transform rejects such a row. */
+const subjectOf = (row: Json): string => {
+  const id = textAt(row, 'entity_id');
+  return id === undefined ? '' : `${id} ${textAt(row, 'start_time') ?? ''}`;
+};
+
 const rowsIn = listNamed(endpoint, 'rows');
+
+/**
+ * The rows of an answer. Throws `UnexpectedContent` where it is by another granularity (the vendor's default is LIFETIME), or says two things
+ * of one entity and time: it is cut finer than requested, and only one of the rows could be kept.
+ */
+const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
+  const rows = rowsIn(body);
+  const given = textAt(body, 'granularity')?.toUpperCase() ?? granularity;
+  if (given !== granularity && ['DAY', 'HOUR', 'LIFETIME'].includes(given))
+    throw new UnexpectedContent(`${endpoint}: the report is by ${given}; it was requested by ${granularity}`);
+  const seen = new Map<string, string>();
+  for (const row of rows) {
+    const id = textAt(row, 'entity_id');
+    if (id === undefined) continue;
+    const time = granularity === 'LIFETIME' ? '' : textAt(row, 'start_time');
+    const subject = `${textAt(row, 'entity_type')} ${id} ${time}`;
+    const content = JSON.stringify(row);
+    if ((seen.get(subject) ?? content) !== content)
+      throw new UnexpectedContent(
+        `${endpoint}: the report by ${granularity} has 2 rows of ${id} that differ: it is cut finer than requested`,
+      );
+    seen.set(subject, content);
+  }
+  return rows;
+};
 
 /** An integrator got 502 for REVENUE by hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour = ['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND'];
 
-const walkOf = (question: Question): PageWalk => {
-  const { account, level, ids, granularity, from, to } = question;
-  // The platform's end is inclusive: the whole of its last day or hour.
-  const last = to - (granularity === 'DAY' ? days(1) : hours(1));
-  const fields = fieldsOf('aggregate').filter((name) => granularity !== 'HOUR' || !notByHour.includes(name));
-  return {
-    first: {
-      method: 'GET',
-      path: ofAccount(account, '/aggregate_reports'),
-      endpoint,
-      query: {
-        entity_type: level,
-        ...(level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
-        granularity,
-        fields,
-        ...(granularity !== 'LIFETIME' && { report_start: instant(from), report_end: instant(last) }),
-        // The two upper levels have no parent that the vendor would name.
-        ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
-        limit: pageSize,
-      },
+const walkOf = ({ account, level, ids, granularity, from, to }: Question): PageWalk => ({
+  first: {
+    method: 'GET',
+    path: ofAccount(account, '/aggregate_reports'),
+    endpoint,
+    query: {
+      entity_type: level,
+      ...(level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
+      granularity,
+      fields: fieldsOf('aggregate').filter((name) => granularity !== 'HOUR' || !notByHour.includes(name)),
+      ...(granularity !== 'LIFETIME' && {
+        report_start: instant(from),
+        // The platform's end is inclusive: the whole of its last day or hour.
+        report_end: instant(to - lengthOf(granularity)),
+      }),
+      // The two upper levels have no parent that the vendor would name.
+      ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
+      limit: pageSize,
     },
-    paging,
-    list: (body) => {
-      const rows = rowsIn(body);
-      checkAnswer(body, rows, question);
-      return rows;
-    },
-    id: (row) => `${textAt(row, 'entity_type')} ${subjectOf(row)}`,
-  };
-};
+  },
+  paging,
+  list: (body) => checkedRows(body, granularity),
+  id: (row) => `${textAt(row, 'entity_type')} ${subjectOf(row)}`,
+});
 
 const token = 'continuation_token';
 
@@ -273,18 +311,16 @@ const paging: Paging = {
   ...byTokenOrOffset,
   next(body, sent, count, repeated) {
     const next = byTokenOrOffset.next(body, sent, count, repeated);
-    const sign = next === undefined ? signOfMore(body) : undefined;
+    const holders = next === undefined ? [body, at(body, 'paging')].filter(isObject) : [];
+    const sign = holders
+      .flatMap((holder) => Object.entries(holder))
+      .find(([name, value]) => /^(next|cursor)/i.test(name) && typeof value === 'string' && value !== '');
     if (sign === undefined) return next;
     throw new UnexpectedContent(
-      `${endpoint}: the report goes on (it says ${sign}), in a way that is not known`,
+      `${endpoint}: the report goes on (it says ${sign[0]}), in a way that is not known`,
     );
   },
 };
-
-const signOfMore = (body: Json): string | undefined =>
-  [body, at(body, 'paging')]
-    .flatMap((holder) => (isObject(holder) ? Object.entries(holder) : []))
-    .find(([name, value]) => /^(next|cursor)/i.test(name) && typeof value === 'string' && value !== '')?.[0];
 
 /** Whole seconds, as the platform writes them. */
 const instant = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');

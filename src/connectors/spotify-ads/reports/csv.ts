@@ -3,15 +3,15 @@
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Json, Request } from '../../../core/request.ts';
-import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
+import type { Answer, Json } from '../../../core/request.ts';
+import type { JobLedger, ReadSide, Slice } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
 import { download } from '../../../reading/download.ts';
 import { textAt } from '../../../reading/offset-list.ts';
 import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
-import { accountOf, ofAccount } from '../ads.ts';
+import { accountOf, accounts, ofAccount } from '../ads.ts';
 import { csvDimensions, nameOfRow, readHeader } from '../csv-rows.ts';
 import { fieldsOf } from '../metrics.ts';
 import { daysOf, dayText, type Reports } from './request.ts';
@@ -25,63 +25,61 @@ const allStatuses = ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROV
 const adStatuses = ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'];
 
 /** The one report with cost models and budgets beside the numbers, a year at once. A job is one slice; nothing of it is held in memory. */
-export const asyncReports = (reports: Reports): ReadSide => {
-  const noted = new Set<string>();
-  const note = (message: string): void => {
-    if (!noted.has(message)) reports.note(message);
-    noted.add(message);
-  };
-  return {
-    by: 'days',
-    name: 'async_reports',
-    about:
-      'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports. A day keeps the names that it was told by until it is read again. By its specification the platform leaves archived ads out, also of days on which they ran: a day that is read again then loses their rows, and sums belong to ads.report_daily.',
-    endpoint: `POST ${createEndpoint}`,
-    after: ['ad_accounts'],
-    partitions: reports.accounts,
-    days: {
-      ...reports.days,
-      column: 'day',
-      present: false,
-      longest: 365,
-      reread: reports.reread,
-      // Never halved: one report is one file, and it is read as it streams in.
-      rows: async () => 0,
-      // Created, looked after for about a minute, fetched.
-      requests: async () => 10,
-    },
-    read: (slice, context, signal) => reading({ ...reports, note }, slice, context, signal),
-  };
-};
+export const asyncReports = (reports: Reports): ReadSide => ({
+  by: 'days',
+  name: 'async_reports',
+  about:
+    'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports. A day keeps the names that it was told by until it is read again. By its specification the platform leaves archived ads out, also of days on which they ran: a day that is read again then loses their rows, and sums belong to ads.report_daily.',
+  endpoint: `POST ${createEndpoint}`,
+  after: ['ad_accounts'],
+  partitions: accounts(reports),
+  days: {
+    ...reports.days,
+    column: 'day',
+    present: false,
+    longest: 365,
+    // Never halved: one report is one file, and it is read as it streams in.
+    rows: async () => 0,
+    // Created, looked after for about a minute, fetched.
+    requests: async () => 10,
+  },
+  read: (slice, { job }, signal) => ({
+    pages: pagesOf(reports, slice, job, signal),
+    id: nameOfRow,
+    bytes: bytesOf,
+  }),
+});
 
-const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: AbortSignal): Reading => {
+async function* pagesOf(
+  reports: Reports,
+  slice: Slice,
+  ledger: JobLedger,
+  signal: AbortSignal,
+): AsyncGenerator<Page, WalkEnd, void> {
   const jobs = jobsOf(reports, slice);
-  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
-    const job = await awaitJob(context.job, jobs, signal);
+  const job = await awaitJob(ledger, jobs, signal);
+  try {
+    const file = await openCsv(lookEndpoint, fileOf(reports, jobs, job, ledger, signal));
     try {
-      const file = await openCsv(lookEndpoint, fileOf(reports, jobs, job, context, signal));
-      try {
-        const { day, absent } = readHeader(lookEndpoint, file.header);
-        if (absent.length > 0)
-          reports.note(`${lookEndpoint}: requested, but not in the report: ${absent.join(', ')}`);
-        const fetched = yield* pagesOf(reports, file.blocks, day, slice);
-        // The engine asks about an empty answer again, and the same file would only repeat it.
-        if (fetched === 0) await context.job.became('abandoned', 'it has no rows');
-        return { expected: null, fetched, passes: 1, matched: true };
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      // The same file would fail again: the next run creates another report.
-      if (error instanceof UnexpectedContent) await context.job.became('failed', error.message);
-      throw error;
+      const { day, absent } = readHeader(lookEndpoint, file.header);
+      if (absent.length > 0)
+        reports.note(`${lookEndpoint}: requested, but not in the report: ${absent.join(', ')}`);
+      const fetched = yield* rowsOf(reports, file.blocks, day, slice);
+      // The engine asks about an empty answer again, and the same file would only repeat it.
+      if (fetched === 0) await ledger.became('abandoned', 'it has no rows');
+      return { expected: null, fetched, passes: 1, matched: true };
+    } finally {
+      await file.close();
     }
+  } catch (error) {
+    // The same file would fail again: the next run creates another report.
+    if (error instanceof UnexpectedContent) await ledger.became('failed', error.message);
+    throw error;
   }
-  return { pages: pages(), id: nameOfRow, bytes: bytesOf };
-};
+}
 
 /** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
-async function* pagesOf(
+async function* rowsOf(
   { note }: Reports,
   blocks: AsyncIterable<Block>,
   day: number,
@@ -121,10 +119,10 @@ const bytesOf: Reading['bytes'] = (record) => {
 
 /** The bytes of a report that is ready; its address is asked for again once it has expired. */
 const fileOf = (
-  { http, hosts, proxies, downloads, time }: Reports,
+  { http, hosts, proxies, download: options }: Reports,
   jobs: Jobs,
   { id, address: first }: Ready,
-  { job }: SliceContext,
+  ledger: JobLedger,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void, void> => {
   let address: string | undefined = first;
@@ -132,44 +130,37 @@ const fileOf = (
     {
       what: lookEndpoint,
       address: async (until) => {
-        const current = address ?? (await readyAgain(job, jobs, id, until));
+        const current = address ?? (await readyAgain(ledger, jobs, id, until));
         address = undefined;
         return current;
       },
       hosts: { own: http.origin, hosts },
       counters: http.counters,
-      ...(proxies !== undefined && { proxies }),
-      ...(downloads !== undefined && { limits: downloads }),
-      ...(time?.random !== undefined && { random: time.random }),
-      ...(time?.sleep !== undefined && { sleep: time.sleep }),
+      ...(proxies && { proxies }),
+      ...options,
     },
     signal,
   );
 };
 
 /** The jobs of one account and its days. */
-const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs => {
+const jobsOf = ({ http, note, jobs }: Reports, slice: Slice): Jobs => {
   const account = accountOf(slice);
   const { from, to } = daysOf(slice);
   // The vendor's end is inclusive.
   const [first, last] = [dayText(from), dayText(new Date(to.getTime() - days(1)))];
   const create = (statuses: readonly string[], signal: AbortSignal): Promise<Answer> => {
-    const request: Request = {
-      method: 'POST',
-      path: ofAccount(account, '/async_reports'),
-      endpoint: createEndpoint,
-      idempotent: false,
-      body: {
-        name: `tidemark-${first}-${last}`,
-        granularity: 'DAY',
-        dimensions: csvDimensions,
-        metrics: fieldsOf('csv'),
-        statuses,
-        report_start: `${first}T00:00:00Z`,
-        report_end: `${last}T00:00:00Z`,
-      },
+    const body = {
+      name: `tidemark-${first}-${last}`,
+      granularity: 'DAY',
+      dimensions: csvDimensions,
+      metrics: fieldsOf('csv'),
+      statuses,
+      report_start: `${first}T00:00:00Z`,
+      report_end: `${last}T00:00:00Z`,
     };
-    return http.send(request, signal);
+    const path = ofAccount(account, '/async_reports');
+    return http.send({ method: 'POST', path, endpoint: createEndpoint, idempotent: false, body }, signal);
   };
   return {
     what: createEndpoint,
@@ -194,25 +185,17 @@ const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs =>
         throw error;
       }
     },
-    ...(jobLimits !== undefined && { limits: jobLimits }),
-    ...time,
+    ...jobs,
   };
 };
 
 /** States by the vendor's words (OpenAPI, AsyncReportStatus). Other words mean that the report is being made. */
-const states: Readonly<Record<string, 'ready' | 'failed' | 'expired'>> = {
-  READY: 'ready',
-  FAILED: 'failed',
-  EXPIRED: 'expired',
-};
-
 const lookOf = (body: Json): Look => {
   const status = textAt(body, 'status');
-  if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
-  const is = Object.hasOwn(states, status) ? states[status] : undefined;
-  if (is === 'failed' || is === 'expired')
-    return { is, reason: `the platform says ${JSON.stringify(status)}` };
   const address = textAt(body, 'report_url');
+  if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
+  if (status === 'FAILED') return { is: 'failed', reason: 'the platform says FAILED' };
+  if (status === 'EXPIRED') return { is: 'expired', reason: 'the platform says EXPIRED' };
   // Some servers give the address a moment after the state.
-  return is === undefined || !address ? { is: 'working' } : { is, address };
+  return status === 'READY' && address ? { is: 'ready', address } : { is: 'working' };
 };

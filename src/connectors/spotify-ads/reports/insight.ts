@@ -5,7 +5,7 @@ import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
-import { accountOf, canonicalId, ofAccount } from '../ads.ts';
+import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
 import { oneByOne } from '../one-by-one.ts';
 import { dayText, type Reports } from './request.ts';
@@ -34,7 +34,7 @@ export const insightReports = (reports: Reports): ReadSide => ({
   endpoint: `GET ${endpoint}`,
   recentOnly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
-  partitions: reports.accounts,
+  partitions: accounts(reports),
   read: async (slice, context, signal) => {
     const due = await questions(slice, context);
     const isEmpty = due.length === 0 && !(await isAnsweredToday(slice, context));

@@ -1,10 +1,10 @@
 /** What the reports of one opened ads platform share, and which entities they are requested for. */
 
-import type { Days, KeySet, Partitions, Slice, SliceContext } from '../../../core/stream.ts';
-import type { DownloadLimits } from '../../../reading/download.ts';
+import type { Days, Partitions, Slice, SliceContext } from '../../../core/stream.ts';
+import type { Download } from '../../../reading/download.ts';
 import { type StreamLimit, streamLimit } from '../../../reading/merge-concurrent.ts';
-import type { JobLimits, Jobs } from '../../../reading/report-jobs.ts';
-import { type Ads, accountOf, accounts, wanted } from '../ads.ts';
+import type { Jobs } from '../../../reading/report-jobs.ts';
+import { type Ads, accountOf, wanted } from '../ads.ts';
 import { withoutUnsupported } from './unsupported.ts';
 
 export interface ReportSettings {
@@ -21,41 +21,44 @@ export interface ReportSettings {
 export interface Reports extends Ads {
   /** Accounts × levels. */
   readonly levels: Partitions;
-  /** The accounts alone. */
-  readonly accounts: Partitions;
   /** What all streams of days share. */
-  readonly days: Pick<Days, 'start' | 'scope' | 'perSecond'>;
-  readonly reread: Days['reread'];
+  readonly days: Pick<Days, 'start' | 'scope' | 'perSecond' | 'reread'>;
   readonly hosts: readonly string[];
-  /** How long a CSV report is waited for; absent: as `defaultJobLimits`. */
-  readonly jobLimits?: Partial<JobLimits>;
-  /** Bounds of the download of a CSV report; absent: as `defaultDownloadLimits`. */
-  readonly downloads?: Partial<DownloadLimits>;
-  /** For tests: the dice, the wall clock and how to wait. */
-  readonly time?: Pick<Jobs, 'random' | 'now' | 'sleep'>;
   /** Limits the open walks of aggregate reports over all slices. */
   readonly streamLimit: StreamLimit;
+  /** For tests: bounds, the dice, the wall clock and how to wait. */
+  readonly jobs?: Partial<Jobs>;
+  readonly download?: Partial<Download>;
 }
 
-/** The reports of an opened platform: how far back and how often they are read. */
+/** The reports of an opened platform: how far back and how often they are read. A note that many slices would make is made once. */
 export const reportsOf = (ads: Ads, settings: ReportSettings): Reports => {
   const { start, restateDays, reportRequestsPerSecond, reportHosts } = settings;
   const [nightly, weekly, monthly] = restateDays;
+  const noted = new Set<string>();
+  const note: Ads['note'] = (message) => {
+    if (!noted.has(message)) ads.note(message);
+    noted.add(message);
+  };
   return {
     ...ads,
-    http: withoutUnsupported(ads.http, ads.note),
+    note,
+    http: withoutUnsupported(ads.http, note),
     levels: {
       table: 'ads.report_levels',
       columns: { ad_account_id: 'ad_account_id', entity_type: 'entity_type' },
       where: `true${wanted(ads.accountIds, 'ad_account_id')}`,
     },
-    accounts: accounts(ads),
-    days: { start, scope: `from ${dayText(start)}`, perSecond: reportRequestsPerSecond },
-    reread: [
-      { every: 1, back: nightly },
-      { every: 7, back: weekly },
-      { every: 30, back: monthly },
-    ],
+    days: {
+      start,
+      scope: `from ${dayText(start)}`,
+      perSecond: reportRequestsPerSecond,
+      reread: [
+        { every: 1, back: nightly },
+        { every: 7, back: weekly },
+        { every: 30, back: monthly },
+      ],
+    },
     hosts: reportHosts,
     streamLimit: streamLimit(ads.concurrency),
   };
@@ -70,15 +73,13 @@ export const daysOf = ({ window }: Slice): { readonly from: Date; readonly to: D
   return { from: window.from, to: window.to };
 };
 
-const tables = { CAMPAIGN: 'ads.campaigns', AD_SET: 'ads.ad_sets', AD: 'ads.ads' } as const;
+/** The four levels of the hierarchy that numbers are reported for, and their tables. */
+const tables = { AD_ACCOUNT: 'ad_accounts', CAMPAIGN: 'campaigns', AD_SET: 'ad_sets', AD: 'ads' } as const;
+export type Level = keyof typeof tables;
 
-/** The four levels of the hierarchy that numbers are reported for. */
-export type Level = 'AD_ACCOUNT' | keyof typeof tables;
-
-export const levelOf = ({ partition }: Slice): Level => {
-  const level = partition?.entity_type;
-  if (level === 'AD_ACCOUNT' || level === 'CAMPAIGN' || level === 'AD_SET' || level === 'AD') return level;
-  throw new TypeError(`a slice of a report names its level, not ${level}`);
+export const levelOf = ({ partition: { entity_type = '' } = {} }: Slice): Level => {
+  if (Object.hasOwn(tables, entity_type)) return entity_type as Level;
+  throw new TypeError(`a slice of a report names its level, not ${entity_type}`);
 };
 
 /** Where the facts of a stream are, and the column that says to which day one belongs. */
@@ -113,39 +114,31 @@ export const hasFacts = async (
 
 /**
  * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Entities that were created after
- * the slice's days have no numbers in them, unless the warehouse has some.
+ * the slice's days have no numbers in them, unless the warehouse has some. An account spends nothing before its first campaign is created.
  */
 export const idsIn = async (
   slice: Slice,
-  context: SliceContext,
+  { keys }: SliceContext,
   facts: Facts,
 ): Promise<readonly string[]> => {
   const level = levelOf(slice);
-  const account = accountOf(slice);
-  const idsOf = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
-    context.keys({ table, columns: { id: column }, of: { ad_account_id: account }, ...when });
-  const inTime = (table: string, column: string): Pick<KeySet, 'where'> => ({
-    where: `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'
-      or exists (select from ${facts.table} f where f.source_id = ${table}.source_id and f.entity_type = '${level}'
-        and f.entity_id = ${table}.${column} and ${inDays(facts, slice)})`,
+  const table = tables[level];
+  const isInTime = `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'`;
+  const isAccount = level === 'AD_ACCOUNT';
+  const found = await keys({
+    table: `ads.${table}`,
+    columns: { id: 'id' },
+    of: { [isAccount ? 'id' : 'ad_account_id']: accountOf(slice) },
+    where: `${
+      isAccount
+        ? `(select coalesce(bool_or(${isInTime}), true) from ads.campaigns c
+            where c.source_id = ad_accounts.source_id and c.ad_account_id = ad_accounts.id)`
+        : isInTime
+    } or exists (select from ${facts.table} f where f.source_id = ${table}.source_id and f.entity_type = '${level}'
+        and f.entity_id = ${table}.id and ${inDays(facts, slice)})`,
   });
-  if (level !== 'AD_ACCOUNT')
-    return (await idsOf(tables[level], 'id', inTime(tables[level].replace('ads.', ''), 'id'))).flatMap(
-      ({ id }) => id ?? [],
-    );
-  // An account spends nothing before its first campaign is created.
-  const campaigns = (when: Pick<KeySet, 'where'>) => idsOf(tables.CAMPAIGN, 'ad_account_id', when);
-  const isEarly =
-    (await campaigns(inTime('campaigns', 'ad_account_id'))).length === 0 && (await campaigns({})).length > 0;
-  return isEarly ? [] : [account];
+  return found.flatMap(({ id }) => id ?? []);
 };
-
-const membersSql = Object.entries(tables)
-  .map(
-    ([level, name]) =>
-      `select source_id, ad_account_id, '${level}', created_at, _first_synced_at from ${name}`,
-  )
-  .join('\n    union all ');
 
 /**
  * Accounts × levels with entities that became known late (`Days.joined`): their list failed or was closed to us when their days were read.
@@ -154,8 +147,10 @@ const membersSql = Object.entries(tables)
 export const lateLevels = `
   select ad_account_id, entity_type, case when bool_or(created_at is null) then null else min(created_at) end as since
   from (
-    select source_id, ad_account_id, 'AD_ACCOUNT' as entity_type, created_at, _first_synced_at from ${tables.CAMPAIGN}
-    union all ${membersSql}
+    select source_id, ad_account_id, entity_type, created_at, _first_synced_at
+    from ads.campaigns cross join (values ('AD_ACCOUNT'), ('CAMPAIGN')) l (entity_type)
+    union all select source_id, ad_account_id, 'AD_SET', created_at, _first_synced_at from ads.ad_sets
+    union all select source_id, ad_account_id, 'AD', created_at, _first_synced_at from ads.ads
   ) e
   where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
   group by 1, 2`;

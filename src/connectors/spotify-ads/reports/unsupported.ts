@@ -57,36 +57,29 @@ const kindOf = ({ endpoint, query }: Request): string =>
   );
 
 /**
- * An `Http` that leaves out the names that the server refuses (400, 422), found out once for each kind of request and noted once for each
- * endpoint. Throws a refusal that names none.
+ * An `Http` that leaves out the names that the server refuses (400, 422), found out once for each kind of request and noted. Throws a refusal
+ * that names none.
  */
 export const withoutUnsupported = (http: Http, note: (message: string) => void): Http => {
   const unsupported = new Map<string, ReadonlySet<string>>();
-  const noted = new Set<string>();
-  const leaveOut = (request: Request, names: readonly string[], why: string): void => {
-    const kind = kindOf(request);
-    unsupported.set(kind, new Set([...(unsupported.get(kind) ?? []), ...names]));
-    const news = names.filter((name) => !noted.has(`${request.endpoint} ${name}`));
-    for (const name of news) noted.add(`${request.endpoint} ${name}`);
-    if (news.length > 0)
-      note(`${request.endpoint}: the server does not know ${news.join(', ')}; requested without (${why})`);
-  };
   return {
-    origin: http.origin,
-    counters: http.counters,
-    close: () => http.close(),
+    ...http,
     async send(request, signal) {
-      for (;;) {
-        const left = unsupported.get(kindOf(request));
-        const sent = left === undefined ? request : without(request, left);
+      for (const kind = kindOf(request); ; ) {
+        const left = unsupported.get(kind) ?? new Set();
+        const sent = without(request, left);
         try {
           return await http.send(sent, signal);
         } catch (error) {
           if (!(error instanceof Refused) || (error.status !== 400 && error.status !== 422)) throw error;
           const names = listsOf(sent).flatMap((list) => unsupportedIn(error.messages, list));
           // Without new names: another request at the same time may have been refused first.
-          if (names.length === 0 && unsupported.get(kindOf(request)) === left) throw error;
-          leaveOut(request, names, error.message);
+          if (names.length === 0 && (unsupported.get(kind) ?? left) === left) throw error;
+          unsupported.set(kind, new Set([...left, ...(unsupported.get(kind) ?? []), ...names]));
+          if (names.length > 0)
+            note(
+              `${request.endpoint}: the server does not know ${names.join(', ')}; requested without (${error.message})`,
+            );
         }
       }
     },

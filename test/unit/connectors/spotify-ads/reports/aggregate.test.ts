@@ -89,6 +89,7 @@ const open = async (
 };
 
 const entities = (ads: number) => ({
+  'ads.ad_accounts': [{ id: account }],
   'ads.ads': Array.from({ length: ads }, (_, n) => ({ id: id(n), ad_account_id: account })),
   'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
   'ads.ad_sets': [{ id: 's1', ad_account_id: account, campaign_id: 'c1' }],

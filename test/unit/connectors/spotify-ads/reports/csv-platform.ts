@@ -96,12 +96,11 @@ export const openReports = ({ api, storage }: CsvPlatform, more: Partial<Reports
     reportRequestsPerSecond: 0,
     reportHosts: [`127.0.0.1:${storage.port}`],
   };
-  const time = {
-    random: () => 0.5,
-    now: () => new Date('2025-03-10T12:00:00Z'),
-    sleep: async (ms: number) => void slept.push(ms),
+  const time = { random: () => 0.5, sleep: async (ms: number) => void slept.push(ms) };
+  const reports = {
+    ...reportsOf({ http, accountIds: [], concurrency: 4, note }, settings),
+    ...{ jobs: { ...time, now: () => new Date('2025-03-10T12:00:00Z') }, download: time, ...more },
   };
-  const reports = { ...reportsOf({ http, accountIds: [], concurrency: 4, note }, settings), time, ...more };
   return { reports, notes, slept, close: () => http.close() };
 };
 
