@@ -51,14 +51,6 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     ]);
   });
 
-  test('a micro-amount beyond what a double holds comes back to the last digit', async () => {
-    rig = await openAdsRig({ dialect });
-    await rig.sync({ streams: ['ad_accounts', 'ads', 'ad_sets', 'businesses'] });
-    expect(await rig.rows('select distinct budget::text from ads.ad_sets where budget > 1000000')).toEqual([
-      { budget: '9007199254.740993' },
-    ]);
-  });
-
   test('a second sync changes nothing', async () => {
     rig = await openAdsRig({ ...small, dialect });
     await rig.sync();
@@ -478,17 +470,6 @@ test('a CSV report equals the rows by id that it names, to the micro, and no cre
   expect(both).toEqual([{ rows: true, spend: true, impressions: true, many: true }]);
   expect(rig.platform.storage.downloads).toBeGreaterThan(0);
   expect(rig.platform.storage.leaked).toEqual([]);
-});
-
-test('a report that fails is asked for again, and one that was being made when the run died is adopted', async () => {
-  rig = await openAdsRig({ dialect: 'vendor', accounts: 1 });
-  rig.platform.storage.outcomes.push('FAILED');
-  expect((await rig.sync({ streams: [...lists, 'async_reports'] })).status).toBe('succeeded');
-  expect(rig.platform.storage.jobs.size).toBe(2);
-  expect(await rig.rows('select attempt, status from ops.jobs order by attempt')).toMatchObject([
-    { status: 'failed' },
-    { attempt: 2 },
-  ]);
 });
 
 test('a number that stands stays where its restatement cannot be stored, and nothing says that it went', async () => {

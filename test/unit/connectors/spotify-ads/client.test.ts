@@ -196,13 +196,6 @@ test.each([
   expect(server.requests).toHaveLength(1);
 });
 
-test('the messages of a refusal hold its codes, for those who must tell one 422 from another', async () => {
-  const code = 'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_REACH';
-  const server = await serve(() => play.json({ messages: ['not enough'], error_codes: [{ code }] }, {}, 422));
-  const error = await caught(open(server).send(get('/x'), signal));
-  expect(error instanceof Refused && error.messages).toEqual(['not enough', code]);
-});
-
 test('a request that creates something is not sent again by itself', async () => {
   const server = await serve(() => play.status(503));
   await caught(

@@ -423,12 +423,6 @@ describe('ad accounts', () => {
     expect(gone.end).toMatchObject({ matched: true, fetched: 2 });
   });
 
-  test('that are all closed are a failure', async () => {
-    const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/'] }, ['a1', 'a2']);
-    const known = lending({ 'ads.ad_accounts': [{ id: 'a1' }, { id: 'a2' }] });
-    await expect(read(on, streams.adAccounts(on.ads), {}, known)).rejects.toBeInstanceOf(Forbidden);
-  });
-
   test('of which one fails for good keep none of the others out, configured or found', async () => {
     const oddly = { '/ad_accounts/a1': play.json({ messages: ['broken'] }, {}, 500) };
     const configured = await opened({ lists: {}, entities, oddly }, ['a1', 'a2', 'a3']);

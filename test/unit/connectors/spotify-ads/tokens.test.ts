@@ -328,13 +328,6 @@ test('a store that cannot be written is told before a token is used up', async (
   expect(tokens.requests).toHaveLength(0);
 });
 
-test('without a store the renewed refresh token lives as long as the process', async () => {
-  const tokens = await issuer();
-  const ads = await platform((token) => token !== 'access-1');
-  await client(ads.url, tokens.tokenUrl, {}).send(get, signal());
-  expect(tokens.fired).toEqual(['issued', 'issued']);
-});
-
 test('processes that renew at the same time lose no refresh token', async () => {
   const tokens = await issuer();
   const ads = await platform();

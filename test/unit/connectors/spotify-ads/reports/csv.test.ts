@@ -8,7 +8,6 @@ import type { Job } from '../../../../../src/core/stream.ts';
 import { byHeader } from '../../../../support/csv-line.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import {
-  account,
   type CsvPlatform,
   csvFile,
   csvPlatform,
@@ -138,17 +137,6 @@ describe('a CSV report', () => {
     const { platform, failure } = await read({}, { hosts: ['storage.googleapis.com'] });
     expect(failure).toMatchObject({ code: 'foreign_origin' });
     expect(platform.storage.connections()).toBe(0);
-  });
-
-  test('has an upper bound of requests for plans, and is never halved', async () => {
-    const platform = await csvPlatform({ looks: [], files: [csvFile('')] });
-    const { reports, close } = openReports(platform);
-    closing.push(platform.close, close);
-    const { days, partitions } = asyncReports(reports);
-    expect(await days?.rows(march, given(ledger().job))).toBe(0);
-    expect(await days?.requests(march, given(ledger().job))).toBeGreaterThan(0);
-    expect(days?.longest).toBe(365);
-    expect(partitions?.columns).toEqual({ ad_account_id: 'id' });
   });
 });
 
@@ -514,11 +502,6 @@ describe('R8: lines that are no rows', () => {
     expect(csvRows.transform(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
   });
 
-  test('a campaign called Total is a row like any other', async () => {
-    const { records } = await ofFile(`${header}\n2025-03-01,Total,Totals,Total,1,1,1\n`);
-    expect(records).toHaveLength(1);
-  });
-
   test.each(['', 'Total'])('a row with %j for its day is rejected, not left out', async (day) => {
     const { records } = await ofFile(`${file}${day},Spring,Women,Audio,1,1,1\n`);
     expect(records).toHaveLength(2);
@@ -559,9 +542,4 @@ test('a file that breaks off while it is fetched is fetched again, and no row co
   expect(platform.storage.fired).toEqual(['cut', 'cut', 'file']);
   expect(new Set(records.map((one) => byHeader(one).AD_NAME)).size).toBe(30_000);
   expect(records).toHaveLength(30_000);
-});
-
-test('the account is the one of the slice', async () => {
-  const { platform } = await read({});
-  expect(platform.api.requests[0]?.url).toBe(`/ads/v3/ad_accounts/${account}/async_reports`);
 });

@@ -53,23 +53,6 @@ test('a report without a required column, or cut short, fails its slice; the row
   expect(await rows()).toEqual(before);
 });
 
-test('a ragged line is kept in the rejects exactly as it stood; every other row is loaded', async () => {
-  rig = await openAdsRig({ ...small, csv: { polls: 0 } });
-  rig.platform.storage.spoiling.ragged = 7;
-  const report = await rig.sync({ streams });
-  expect(report.counts.rejected).toBe(1);
-  const [reject] = await rig.rows<{ code: string; payload: string }>(
-    `select code, convert_from(payload, 'UTF8') as payload from ops.rejects where stream = 'async_reports'`,
-  );
-  expect(reject?.code).toBe('ragged_row');
-  expect(reject?.payload).toMatch(/^2\d{3}-\d{2}-\d{2},/);
-  expect(reject?.payload).not.toContain('\n');
-  const loaded = (await rows()).length;
-  delete rig.platform.storage.spoiling.ragged;
-  await rig.sync({ streams, full: true });
-  expect(await rows()).toHaveLength(loaded + 1);
-});
-
 /** A rig whose first run was stopped while the platform made its first report. */
 async function stoppedWhileMade(): Promise<void> {
   rig = await openAdsRig({ ...small, csv: { polls: 1 } });
