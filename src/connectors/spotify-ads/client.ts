@@ -43,8 +43,7 @@ export const openClient = (
     rates: rates(settings),
   });
   return {
-    origin: http.origin,
-    counters: http.counters,
+    ...http,
     async send(request, signal) {
       await tokens.ready(signal);
       return http.send(request, signal);
@@ -57,12 +56,9 @@ export const openClient = (
 };
 
 /** No bursts: the vendor counts in windows of 30 seconds, and a burst on top of the rate would exceed its limit. */
-const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly Rate[] =>
-  [
-    {
-      covers: (endpoint: string) => /_reports(\/|$)/.test(endpoint),
-      perSecond: reportRequestsPerSecond,
-      burst: 1,
-    },
-    { covers: () => true, perSecond: requestsPerSecond, burst: 1 },
-  ].filter(({ perSecond }) => perSecond > 0);
+const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly Rate[] => {
+  const isReport = (endpoint: string): boolean => /_reports(\/|$)/.test(endpoint);
+  const reports = { covers: isReport, perSecond: reportRequestsPerSecond, burst: 1 };
+  const all = { covers: () => true, perSecond: requestsPerSecond, burst: 1 };
+  return [reports, all].filter(({ perSecond }) => perSecond > 0);
+};

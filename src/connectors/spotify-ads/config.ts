@@ -24,13 +24,11 @@ const headerName = value(
 /** Names of hosts in lower case, each with a port where it is not the usual one. */
 const hosts = value((names) => {
   const given = names
+    .trim()
     .toLowerCase()
-    .split(',')
-    .map((host) => host.trim())
-    .filter(Boolean);
-  return given.length > 0 && given.every((host) => /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host))
-    ? given
-    : undefined;
+    .split(/\s*,\s*/);
+  const isHost = (name: string): boolean => /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(name);
+  return given.every(isHost) ? given : undefined;
 }, 'is not a list of names of hosts, such as storage.googleapis.com');
 
 const restateDays = value((words): AdsConfig['restateDays'] | undefined => {
@@ -63,11 +61,8 @@ export const adsPart = part({
     const hasToken = from.isSet('ADS_ACCESS_TOKEN');
     if (!from.hasSource('ads platform', 'ADS_BASE_URL', others, hasToken ? {} : required)) return undefined;
     const { ADS_BASE_URL: url, ADS_CLIENT_ID: clientId, ADS_TOKEN_URL: tokenUrl } = v;
-    const {
-      ADS_ACCESS_TOKEN: accessToken,
-      ADS_CLIENT_SECRET: clientSecret,
-      ADS_REFRESH_TOKEN: refreshToken,
-    } = v;
+    const { ADS_ACCESS_TOKEN: accessToken, ADS_CLIENT_SECRET: clientSecret } = v;
+    const { ADS_REFRESH_TOKEN: refreshToken } = v;
     let credentials: Credentials | undefined;
     if (accessToken) credentials = { kind: 'token', accessToken };
     else if (clientId && clientSecret && refreshToken && tokenUrl)

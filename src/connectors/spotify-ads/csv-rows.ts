@@ -5,6 +5,7 @@
 
 import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
+import { isJsonNumber } from '../../core/json.ts';
 import { Reading } from '../../core/record-reader.ts';
 import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
@@ -94,18 +95,12 @@ const byName = new Map(meanings.flatMap((one) => one.names.map((name) => [name, 
 /** Names tell rows apart; without the numbers a row would say less than the one that it replaces. */
 const requiredColumns = ['day', ...Object.keys(keys), 'spend', 'impressions', 'clicks'];
 
-export interface Header {
-  /** The place of the column that holds the day. */
-  readonly day: number;
-  /** Dimensions and metrics that the report lacks. */
-  readonly absent: readonly string[];
-}
-
 /**
- * Reads a file's header: columns are known by their names, in any order and spelling. Throws `UnexpectedContent` where a required column is
+ * Reads a file's header: `day`: the place of the column with the day; `absent`: dimensions and metrics that the report lacks. Columns are known
+ * by their names, in any order and spelling. Throws `UnexpectedContent` where a required column is
  * missing, a column has no name, or two have one name or one meaning: which of them is meant could only be guessed.
  */
-export const readHeader = (what: string, header: readonly string[]): Header => {
+export const readHeader = (what: string, header: readonly string[]) => {
   const places = new Map<string, number>();
   for (const [index, given] of header.entries()) {
     const name = columnName(given);
@@ -130,9 +125,7 @@ export const readHeader = (what: string, header: readonly string[]): Header => {
   return { day: places.get('day') ?? -1, absent: namesOf(lacking) };
 };
 
-interface Column extends Partial<Meaning> {
-  readonly header: string;
-}
+type Column = Partial<Meaning> & { readonly header: string };
 
 let lastHeader: readonly string[] = [];
 let lastPlan: readonly Column[] = [];
@@ -165,8 +158,8 @@ const wholeIn = (text: string, from: number, to: number): number => {
 
 /** A number in a cell as JSON writes it; undefined where it is none. Thousands separators and signs of a currency are not read. */
 const numberIn = (cell: string): string | undefined => {
-  const [, sign, digits] = /^(-?)0*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.exec(cell) ?? [];
-  return sign === undefined || digits === undefined ? undefined : sign + digits;
+  const number = cell.replace(/^(-?)0+(?=\d)/, '$1');
+  return isJsonNumber(number) ? number : undefined;
 };
 
 let lastDay = '';

@@ -123,10 +123,8 @@ interface Member {
 }
 
 const memberOf = (path: string): Member => {
-  const [first = '', second] = path.split('.');
-  return second === undefined
-    ? { path, outer: undefined, name: first }
-    : { path, outer: first, name: second };
+  const [name = '', outer] = path.split('.').reverse();
+  return { path, outer, name };
 };
 
 const holderOf = (record: JsonObject, { outer }: Member): JsonObject => {

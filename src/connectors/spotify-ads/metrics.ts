@@ -3,21 +3,14 @@
  * are those of the vendor's OpenAPI (ReportFieldType, AsyncReportMetric). A metric that is not listed goes to `extra_metrics`.
  */
 
-import {
-  bigint,
-  bool,
-  type Column,
-  type Columns,
-  jsonb,
-  money as moneyColumn,
-  numeric,
-} from '../../core/table.ts';
+import * as columns from '../../core/table.ts';
+import { bool, type Column, type Columns, jsonb } from '../../core/table.ts';
 
 /** The kinds of reports: aggregate, insight and asynchronous CSV reports. */
 export type Report = 'aggregate' | 'insight' | 'csv';
 
 /** count: whole. money: units of the currency, never micros. rate: a ratio or an average, exact, as the platform divided it. */
-const kinds = { count: bigint, money: moneyColumn, rate: numeric } as const;
+const kinds = { count: columns.bigint, money: columns.money, rate: columns.numeric } as const;
 
 interface Definition {
   readonly kind: keyof typeof kinds;
@@ -49,9 +42,7 @@ const delivery = {
   spend: money("Spend in units of the ad account's currency, as reported (not millionths).", notInsight),
   impressions: count('Times shown or played on the platform.', csv('IMPRESSIONS_ON_SPOTIFY')),
   off_platform_impressions: count('Times shown or played elsewhere.', {
-    ...notInsight,
-    api: 'OFF_SPOTIFY_IMPRESSIONS',
-    csv: 'IMPRESSIONS_OFF_SPOTIFY',
+    ...{ ...notInsight, api: 'OFF_SPOTIFY_IMPRESSIONS', csv: 'IMPRESSIONS_OFF_SPOTIFY' },
   }),
   streamed_impressions: count('Impressions that were streamed.', notCsv),
   clicks: count('Clicks.'),
@@ -146,13 +137,13 @@ export interface Metric extends Definition {
   readonly flag: string | undefined;
 }
 
-const hidden = { hidden: true } as const;
+const hidden = (all: Readonly<Record<string, Definition>>, more: Options = {}) =>
+  Object.entries(all).map(([column, one]) => [column, { ...one, hidden: true, ...more }] as const);
+
 const definitions: readonly (readonly [string, Definition])[] = [
   ...Object.entries<Definition>(delivery),
-  ...Object.entries(conversions).map(([column, one]) => [column, { ...one, ...hidden }] as const),
-  ...Object.entries(csvConversions).map(
-    ([column, one]) => [column, { ...one, ...hidden, api: null }] as const,
-  ),
+  ...hidden(conversions),
+  ...hidden(csvConversions, { api: null }),
 ];
 
 /** The metrics that a kind of report has columns for, in the order of the columns. */
@@ -169,17 +160,12 @@ export const fieldsOf = (report: Report): readonly string[] => metricsOf(report)
 
 /** The columns of a report's numbers: one for each metric, its flag where the platform may hide it, and what fits into neither. */
 export const numberColumns = (report: Report): Columns => {
-  const numbers: Record<string, Column> = {};
-  const flags: Record<string, Column> = {};
-  for (const { column, kind, about, flag } of metricsOf(report)) {
-    numbers[column] = kinds[kind](about).nullable();
-    if (flag === undefined) continue;
-    const why = `True where ${column} is null because the platform hides 1 to 4 conversions.`;
-    flags[flag] = bool(why).default('false');
-  }
+  const metrics = metricsOf(report);
+  const flagOf = (column: string): Column =>
+    bool(`True where ${column} is null because the platform hides 1 to 4 conversions.`).default('false');
   return {
-    ...numbers,
-    ...flags,
+    ...Object.fromEntries(metrics.map(({ column, kind, about }) => [column, kinds[kind](about).nullable()])),
+    ...Object.fromEntries(metrics.flatMap(({ column, flag }) => (flag ? [[flag, flagOf(column)]] : []))),
     extra_metrics: jsonb(
       'Numbers that no column holds exactly, by their name at the source: metrics without a column, fractions where a count was expected, amounts finer than a millionth.',
     ).nullable(),

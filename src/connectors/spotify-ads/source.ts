@@ -44,11 +44,11 @@ export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {
 };
 
 const preflight = async (ads: Ads, { credentials }: AdsSettings, signal: AbortSignal): Promise<Preflight> => {
-  const { clock, account, words } = await askAccount(ads, signal);
+  const { words, ...found } = await askAccount(ads, signal);
   const { length } = ads.accountIds;
   const from = length === 0 ? 'those of the businesses' : `${length} of ADS_ACCOUNT_IDS`;
   const token = credentials.kind === 'token' ? 'as configured' : 'from the refresh token';
-  return { clock, account, dialect: [words, `ad accounts: ${from}`, `access token: ${token}`], problems: [] };
+  return { ...found, dialect: [words, `ad accounts: ${from}`, `access token: ${token}`], problems: [] };
 };
 
 /**
@@ -61,11 +61,11 @@ export const askAccount = async (
   signal: AbortSignal,
 ): Promise<Pick<Preflight, 'account' | 'clock'> & { readonly words: string }> => {
   const { first, list } = listing(businessList);
+  const account = { method: 'GET', endpoint: '/ad_accounts/{id}' } as const;
   const failed: TidemarkError[] = [];
-  for (const path of [first.path, ...accountIds.map((id) => ofAccount(id))])
+  for (const request of [first, ...accountIds.map((id) => ({ ...account, path: ofAccount(id) }))])
     try {
-      const isList = path === first.path;
-      const request = isList ? first : { method: 'GET' as const, path, endpoint: '/ad_accounts/{id}' };
+      const isList = request === first;
       const { body, date: clock } = await http.send(request, signal);
       const found = isList ? list(body) : [body];
       const names = found.flatMap((one) => textAt(one, 'name') ?? textAt(one, 'id') ?? []);
@@ -79,8 +79,8 @@ export const askAccount = async (
       if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
       failed.push(cause);
     }
-  const [closed] = failed.filter((one) => one instanceof Forbidden);
-  const [other] = failed.filter((one) => !(one instanceof Forbidden || one instanceof Missing));
+  const closed = failed.find((one) => one instanceof Forbidden);
+  const other = failed.find((one) => !(one instanceof Forbidden || one instanceof Missing));
   if (other !== undefined) throw other;
   if (closed !== undefined)
     throw new AuthFailed(`${http.origin} is closed to this token: ${closed.message}`, { cause: closed });

@@ -105,8 +105,9 @@ const aggregate = (
       const groups = request.chunks(await request.idsIn(slice, context, facts));
       // An answer without any row of the slice is doubted by the engine. It sees neither a part of a slice nor yesterday's lifetimes.
       const isDoubted = groups.length > 1 || granularity === 'LIFETIME';
+      const of = { account: accountOf(slice), level: request.levelOf(slice), granularity };
       const questions = groups.map((ids) => ({
-        ...questionOf(slice, context, granularity, ids),
+        ...{ ...of, ids: new Set(ids), ...windowOf(slice, context, granularity) },
         hasFacts: async () => isDoubted && request.hasFacts(slice, context, facts, ids),
       }));
       return reading(reports, questions, signal);
@@ -147,20 +148,13 @@ interface Question {
 }
 
 /** An hour that has not begun is not requested. */
-const questionOf = (
-  slice: Slice,
-  { clock }: SliceContext,
-  granularity: Granularity,
-  ids: readonly string[],
-): Omit<Question, 'hasFacts'> => {
-  const window = request.daysOf(slice);
-  const from = window.from.getTime();
+const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularity) => {
+  const { from, to } = request.daysOf(slice);
   const nextHour = clock.getTime() - (clock.getTime() % hours(1)) + hours(1);
-  const begun = granularity === 'HOUR' ? Math.max(from + hours(1), nextHour) : Number.POSITIVE_INFINITY;
-  const to = Math.min(window.to.getTime(), begun);
+  const begun = Math.max(from.getTime() + hours(1), nextHour);
   return {
-    ...{ account: accountOf(slice), level: request.levelOf(slice) },
-    ...{ ids: new Set(ids), granularity, from, to },
+    from: from.getTime(),
+    to: granularity === 'HOUR' ? Math.min(to.getTime(), begun) : to.getTime(),
   };
 };
 

@@ -37,8 +37,12 @@ export const insightReports = (reports: Reports): ReadSide => ({
   partitions: accounts(reports),
   read: async (slice, context, signal) => {
     const due = await questions(slice, context);
-    const isEmpty = due.length === 0 && !(await isAnsweredToday(slice, context));
-    return reading(reports, slice, dayText(context.clock), due, isEmpty ? 0 : 1, signal);
+    const today = dayText(context.clock);
+    // Where everything was answered today nothing is due any more, but the list is not empty.
+    const of = { ad_account_id: accountOf(slice), asked_on: today };
+    const columns = { dimension: 'dimension' };
+    const answered = await context.keys({ table: 'ads.insight_states', columns, of });
+    return reading(reports, slice, today, due, due.length + answered.length === 0 ? 0 : 1, signal);
   },
 });
 
@@ -74,16 +78,6 @@ const questions = async (slice: Slice, context: SliceContext): Promise<readonly 
       for (const { id } of due) if (id !== undefined) all.push({ type, id, dimension });
     }
   return all;
-};
-
-/** Where everything was answered today nothing is due any more, but the list is not empty. */
-const isAnsweredToday = async (slice: Slice, context: SliceContext): Promise<boolean> => {
-  const answers = await context.keys({
-    table: 'ads.insight_states',
-    columns: { dimension: 'dimension' },
-    of: { ad_account_id: accountOf(slice), asked_on: dayText(context.clock) },
-  });
-  return answers.length > 0;
 };
 
 const rowsOf = listNamed(endpoint, 'rows');
