@@ -1,5 +1,5 @@
 /**
- * The vendor's API: DAGs, runs, steps and logs. Shapes and statuses as measured on its release 1.30.2, where it is under /api/v2; since 2.0 the
+ * The vendor's API: DAGs, runs and steps. Shapes and statuses as measured on its release 1.30.2, where it is under /api/v2; since 2.0 the
  * same is under /api/v1, with pages by cursor and without a log's path in summaries.
  */
 import { type Answer, type Call, Refusal, type Route } from '../shared/http.ts';
@@ -106,17 +106,6 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
       const dag = [...state.dags.values()].find((one) => one.runs.includes(run));
       state.finish(dag?.fileName ?? '', run.id, 'aborted');
       return { status: 200, headers: {}, body: [] };
-    }),
-    route('GET', '/dag-runs/{name}/{dagRunId}/steps/{stepName}/log', (call) => {
-      const step = runOf(call, runsOf(call.params.name)).steps.find(
-        ({ name }) => name === call.params.stepName,
-      );
-      const stream = call.query.get('stream');
-      const text = stream === 'stdout' || stream === 'stderr' ? step?.[stream] : undefined;
-      if (text === undefined) throw refusal(500, 'internal_error', 'An unexpected error occurred');
-      const lines = text.split('\n');
-      const tail = lines.slice(-Number(call.query.get('tail') ?? 1000));
-      return json({ content: tail.join('\n'), lineCount: tail.length, totalLines: lines.length });
     }),
   ];
 };

@@ -183,8 +183,7 @@ const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly R
 };
 
 /** Whether nothing more happens to the run by itself. */
-const isOver = ({ state }: Run): boolean =>
-  state === 'succeeded' || state === 'failed' || state === 'aborted';
+const isOver = ({ state }: Run): boolean => ['succeeded', 'failed', 'aborted'].includes(String(state));
 
 /** Runs that had not ended when they were last read and that the engine has not lost. */
 const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>

@@ -132,28 +132,6 @@ test('an unknown id has no run, although the engine then shows its newest run', 
   expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
 });
 
-test('a run that the engine has lost is not waited for without end', async () => {
-  await open({ dialect: 'dagu-v2' });
-  const { db, pool } = database.warehouse;
-  await pool.query('truncate ops.handoffs');
-  const driven = async (): Promise<void> => {
-    await pool.query('update ops.handoffs set next_at = clock_timestamp()');
-    await advanceHandoffs(db, engine, signal);
-  };
-  await enqueueHandoff(db, { pipeline: 'nightly', runKey: '8' }, { dag: 'reports', wait: true });
-  await driven();
-  const [run] = simulator.state.dag('reports').runs;
-  const other = simulator.state.start('reports');
-  simulator.state.finish('reports', other.id, 'succeeded');
-  simulator.state.forget('reports', run?.id ?? '');
-  await driven();
-  await pool.query("update ops.handoffs set changed_at = changed_at - interval '10 minutes'");
-  await driven();
-  const { rows } = await pool.query('select status, error from ops.handoffs');
-  expect(rows).toEqual([{ status: 'unknown', error: 'the engine no longer knows the run' }]);
-  expect(await engine.status('reports', 'never-started', signal)).toBeUndefined();
-});
-
 test('an id that is too long for the vendor is not sent', async () => {
   await open({ dialect: 'dagu-v2' });
   const start = engine.start('reports', asked({ runId: 'a'.repeat(65) }), signal);

@@ -68,13 +68,6 @@ describe('the vendor until 1.30', () => {
       status: 400,
       body: { code: 'not_running' },
     });
-    expect(await ask('/api/v2/dag-runs/load/a/steps/one/log')).toMatchObject({
-      status: 500,
-      body: { code: 'internal_error' },
-    });
-    expect(await ask('/api/v2/dag-runs/load/a/steps/one/log?stream=stdout&tail=1')).toMatchObject({
-      status: 200,
-    });
   });
 
   test('lists are bounded by when a run was made, half open, and cut without a word', async () => {
