@@ -33,7 +33,7 @@ import { type RunContext, tell } from './context/run-context.ts';
 import { excludedOf } from './context/select-streams.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
 import { Rejections } from './state/rejections.ts';
-import { beginRun, finishRun, moveSource, registerSource } from './state/run-state.ts';
+import { beginRun, finishRun, registerSource } from './state/run-state.ts';
 import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
 
 /**
@@ -67,7 +67,7 @@ export async function withRun(
   const stopTimers = startTimers(deps, ending, grace);
   try {
     const row = { pipeline, sourceId, kind, trigger, version, epoch: lease.epoch, params };
-    const { runId, micros } = await beginning(deps, () => beginRun(db, row));
+    const { runId, micros, movedFrom } = await beginning(deps, () => beginRun(db, row, source.baseUrl));
     const warehouseNow = clockFrom(micros);
     const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
     observe({ type: 'run.started', pipeline, runId, kind, resumed });
@@ -75,6 +75,12 @@ export async function withRun(
     const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
     const run = { runId, sourceId, pipeline, kind };
     const begun: Begun = { deps, run, lease, signal, warehouseNow, reports: new Map() };
+    if (movedFrom !== null)
+      tell(
+        begun,
+        'warn',
+        `${pipeline} was ${movedFrom} until now and is ${source.baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
+      );
     const error = await work(begun, body, (reason) => ending.abort(reason));
     const found = reportOf(begun, error, before, started);
     await prune(begun);
@@ -152,19 +158,9 @@ async function work(begun: Begun, body: Body, stop: (reason: unknown) => void): 
 }
 
 async function openContext(begun: Begun): Promise<RunContext> {
-  const { deps, run, signal } = begun;
-  const limit = pLimit(slicesAtOnce(deps.concurrency));
-  const { baseUrl } = deps.source;
+  const { deps, signal } = begun;
   const { clock, dialect } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
-  // After the preflight: a server that does not answer or does not let us in has not become the source's.
-  const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
-  if (before !== undefined)
-    tell(
-      begun,
-      'warn',
-      `${run.pipeline} was ${before} until now and is ${baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
-    );
   for (const line of dialect) tell(begun, 'info', line);
   if (clock === undefined)
     tell(
@@ -179,7 +175,7 @@ async function openContext(begun: Begun): Promise<RunContext> {
       clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt),
     rejections: new Rejections(),
     writers: [],
-    slot: (piece) => limit(piece),
+    slot: pLimit(slicesAtOnce(deps.concurrency)),
     loads: pLimit(mostLoads),
   };
 }

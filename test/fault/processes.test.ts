@@ -45,6 +45,23 @@ const unlike = (): Promise<readonly unknown[]> =>
     from ops.runs r join (select run_id, sum(received) as received, sum(inserted) as inserted from ops.run_streams group by 1) s
       using (run_id) where (r.received, r.inserted) is distinct from (s.received, s.inserted) or r.status = 'lost' and r.received = 0`);
 
+/** Runs a sync, and does this to it when the source is asked so. */
+async function struck(when: When, strike: (running: Command) => void, ...answer: readonly faults.Fault[]) {
+  let running: Command | undefined;
+  const rule = rig.tracker.script.at(when, () => running && strike(running), ...answer);
+  running = command('sync', 'tracker');
+  const ended = await running.ended;
+  expect(rule.fired).toBeGreaterThan(0);
+  rig.tracker.script.clear();
+  return ended;
+}
+
+/** The next run makes the warehouse equal the source. */
+async function converges(): Promise<void> {
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+}
+
 const moments: readonly (readonly [string, When])[] = [
   ['before the first record', { endpoint: search, nth: 2 }],
   [
@@ -57,11 +74,7 @@ const moments: readonly (readonly [string, When])[] = [
 describe('a process that is killed', () => {
   test.each(moments)('X1: %s leaves nothing that the next run does not finish', async (_, when) => {
     await open();
-    let killed: Command | undefined;
-    const rule = rig.tracker.script.at(when, () => killed?.kill('SIGKILL'));
-    killed = command('sync', 'tracker');
-    expect((await killed.ended).code).toBe('SIGKILL');
-    expect(rule.fired).toBe(1);
+    expect((await struck(when, (running) => running.kill('SIGKILL'))).code).toBe('SIGKILL');
     const next = await command('sync', 'tracker', '--json').ended;
     expect({ code: next.code, err: next.err.slice(0, 500) }).toMatchObject({ code: 0 });
     expect((await runs()).map((one) => one.status)).toEqual(['lost', 'succeeded']);
@@ -97,58 +110,36 @@ describe('a process that is killed', () => {
 describe('X3: a process that is asked to stop', () => {
   test.each(moments)('%s ends with 143, says so, and the lease is free at once', async (_, when) => {
     await open();
-    let asked: Command | undefined;
-    const rule = rig.tracker.script.at(when, () => asked?.kill('SIGTERM'));
-    asked = command('sync', 'tracker');
-    const ended = await asked.ended;
-    expect(rule.fired).toBe(1);
-    expect(ended.code).toBe(143);
+    expect((await struck(when, (running) => running.kill('SIGTERM'))).code).toBe(143);
     expect((await runs()).map((one) => one.status)).toEqual(['interrupted']);
     expect(await rig.rows('select 1 from ops.leases where holder is not null')).toEqual([]);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    await converges();
   });
 
   test('while it waits for a rate limit of ten minutes ends within seconds', async () => {
     await open();
-    let at = 0;
-    let asked: Command | undefined;
-    const rule = rig.tracker.script.at(
-      { endpoint: members, nth: 2, times: Infinity },
-      () => {
-        if (at === 0) {
-          at = performance.now();
-          setTimeout(() => asked?.kill('SIGTERM'), 300);
-        }
-      },
-      faults.tooManyRequests(600),
-    );
-    asked = command('sync', 'tracker');
-    expect((await asked.ended).code).toBe(143);
-    expect(rule.fired).toBeGreaterThan(0);
+    let at = Number.POSITIVE_INFINITY;
+    const stop = (running: Command): void => {
+      if (at < Number.POSITIVE_INFINITY) return;
+      at = performance.now();
+      setTimeout(() => running.kill('SIGTERM'), 300);
+    };
+    const waits: When = { endpoint: members, nth: 2, times: Number.POSITIVE_INFINITY };
+    expect((await struck(waits, stop, faults.tooManyRequests(600))).code).toBe(143);
     expect(performance.now() - at).toBeLessThan(10_000);
-    rig.tracker.script.clear();
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    await converges();
   });
 
   test('twice ends now', async () => {
     await open({ issues: 20 });
-    let asked: Command | undefined;
-    // The source keeps silent for longer than anybody waits.
-    rig.tracker.script.at(
-      { endpoint: search, nth: 5, times: Infinity },
-      () => {
-        setTimeout(() => asked?.kill('SIGTERM'), 50);
-        setTimeout(() => asked?.kill('SIGTERM'), 700);
-      },
-      faults.silence,
-    );
-    asked = command('sync', 'tracker');
-    expect((await asked.ended).code).toBe(143);
-    rig.tracker.script.clear();
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    const twice = (running: Command): void => {
+      setTimeout(() => running.kill('SIGTERM'), 50);
+      setTimeout(() => running.kill('SIGTERM'), 700);
+    };
+    // The source keeps silent for longer than any deadline.
+    const hangs: When = { endpoint: search, nth: 5, times: Number.POSITIVE_INFINITY };
+    expect((await struck(hangs, twice, faults.silence)).code).toBe(143);
+    await converges();
   });
 });
 
@@ -163,8 +154,7 @@ test('X6: a source that is gone for a while costs a failed run, and nothing in t
   expect(gone.fired).toBeGreaterThan(0);
   gone.cancel();
   expect(await fingerprint(rig)).toEqual(before);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-  expect(await differences(rig)).toEqual([]);
+  await converges();
 });
 
 test.each([
@@ -225,27 +215,20 @@ describe('X12: backfills', () => {
   });
 });
 
-test('X13: of five starts at once one runs, and the others say who holds the pipeline', async () => {
-  await open();
+test('X13: of several starts at once one runs, and the others say who holds the pipeline', async () => {
+  await open({ issues: 20 });
   // Longer than a start waits for a holder that is about to end.
-  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(4_000));
-  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => rig.sync(issues)));
-  expect(slow.fired).toBe(1);
+  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(8_000));
+  const all = Promise.allSettled(Array.from({ length: 5 }, () => rig.sync(issues)));
+  await expect.poll(() => slow.fired, { timeout: 10_000 }).toBe(1);
+  const late = await command('sync', 'tracker').ended;
+  expect(late.code).toBe(5);
+  expect(late.err).toMatch(/run \d+ of .* holds the pipeline since/);
+  const outcomes = await all;
   expect(outcomes.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
   for (const one of outcomes) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LockHeld);
   expect(await runs()).toEqual([{ status: 'succeeded' }]);
   expect(await differences(rig, ofIssues)).toEqual([]);
-});
-
-test('X13: a command that finds the pipeline held exits with 5 and says by whom', async () => {
-  await open({ issues: 20 });
-  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(8_000));
-  const running = rig.sync(issues);
-  await expect.poll(() => slow.fired, { timeout: 10_000 }).toBe(1);
-  const second = await command('sync', 'tracker').ended;
-  expect(second.code).toBe(5);
-  expect(second.err).toMatch(/holds the pipeline since/);
-  expect(await running).toMatchObject({ status: 'succeeded' });
 });
 
 test('X19: migrations that start at once, one of them killed, end with the schema', async () => {
@@ -349,6 +332,5 @@ test('X24: many runs with faults in one process leave no descriptors, no connect
   expect(after.connections - before.connections).toBeLessThanOrEqual(2);
   expect(after.sockets - before.sockets).toBeLessThanOrEqual(8);
   expect(rig.tracker.script.fired.length).toBeGreaterThan(60);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-  expect(await differences(rig)).toEqual([]);
+  await converges();
 }, 60_000);

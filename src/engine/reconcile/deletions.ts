@@ -7,6 +7,7 @@ import { noCounts } from '../../core/run.ts';
 import { target } from '../../load/layout.ts';
 import { mostDeletions } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
+import type { Problem } from '../context/problems.ts';
 import { tallyBatch, tell } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
@@ -26,15 +27,15 @@ interface Candidate {
  */
 export async function markDeleted(
   reconciling: Reconciling,
-): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
+): Promise<{ readonly attention?: Problem; readonly isHeld: boolean }> {
   const { context, stream } = reconciling;
   const candidates = await rowsNotSeen(reconciling);
   const live = candidates[0]?.live ?? 0;
   const most = mostDeletions(live);
   const first = await ask(reconciling, candidates, most);
   if (first.missing.length > most) {
-    const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
-    return { doubt, isHeld: true };
+    const reason = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+    return { attention: { status: 'attention', reason }, isHeld: true };
   }
   // The canaries of both rounds enclose the first one: an outage that began after them does not count.
   const second = await ask(reconciling, first.missing, most);
@@ -48,8 +49,8 @@ export async function markDeleted(
     );
   const unsure = first.unsure.length + second.unsure.length;
   if (unsure === 0) return { isHeld: false };
-  const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
-  return { doubt, isHeld: false };
+  const reason = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
+  return { attention: { status: 'attention', reason }, isHeld: false };
 }
 
 /**

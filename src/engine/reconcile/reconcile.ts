@@ -65,13 +65,11 @@ async function compare(reconciling: Reconciling): Promise<Problem | undefined> {
   const { context, stream } = reconciling;
   const due = await dueBefore(context, stream);
   const seen = await readIds(reconciling, everything(context, stream, due));
-  const { doubt, isHeld } = await markDeleted(reconciling);
-  const attention = doubt === undefined ? undefined : ({ status: 'attention', reason: doubt } as const);
+  const { attention, isHeld } = await markDeleted(reconciling);
   // Where too much is gone it may be another site: its records are not taken over either.
   if (isHeld) return attention;
+  // What is read again loses its tombstone by that; of a stream with changes the next sync reads the rest.
   const problem = due && (await readLacking(reconciling, seen, due));
-  // Of a stream with changes the next sync lifts what is left.
   if (due === undefined) await liftTombstones(reconciling);
-  if (problem === undefined || doubt === undefined) return problem ?? attention;
-  return { ...problem, reason: `${problem.reason}; ${doubt}` };
+  return problem ?? attention;
 }

@@ -41,10 +41,6 @@ const lookAtHolder = `
        and a.usename = current_user and a.application_name = left('tidemark lease ' || epoch || ' ' || pipeline, 63))))
   from lease l`;
 
-/** Without the look first it would wait for a frozen holder that has the row locked. */
-const makeRow = `insert into ops.leases (pipeline) select $1
-  where not exists (select from ops.leases where pipeline = $1) on conflict do nothing`;
-
 /** The session that beats. */
 const ownSession = `backend_pid = pg_backend_pid(),
   backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid())`;
@@ -86,11 +82,15 @@ export async function takeLease(
   const client = await pool.connect();
   const me = `${os.hostname()} process ${process.pid}`;
   try {
-    await client.query(makeRow, [pipeline]);
     const deadline = performance.now() + times.waitMs;
     for (;;) {
       const [former] = (await client.query<Holder>(lookAtHolder, [pipeline])).rows;
-      if (former === undefined) throw new Error(`the lease row of ${pipeline} vanished`);
+      if (former === undefined) {
+        await client.query('insert into ops.leases (pipeline) values ($1) on conflict do nothing', [
+          pipeline,
+        ]);
+        continue;
+      }
       if (former.held) {
         if (performance.now() > deadline) throw heldBy(pipeline, former);
         await sleep(100);
@@ -176,10 +176,12 @@ export class Lease {
       where pipeline = ${pipeline} and epoch = ${epoch}::bigint returning commits::float8 as commits`.execute(
       trx,
     );
-    const { commits } = rows[0] ?? this.#lose(this.#takenOver);
+    const [row] = rows;
+    if (row === undefined) throw this.#lose(this.#takenOver);
+    const { commits } = row;
     // The row is locked until the commit: the next transaction counts on from here.
     if (commits <= this.#confirmed)
-      this.#lose(
+      throw this.#lose(
         'the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain',
       );
     return () => {
@@ -224,7 +226,8 @@ export class Lease {
     const attempt = async (): Promise<void> => {
       const client = this.#client ?? this.#use(await pool.connect());
       try {
-        if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs))) this.#end(this.#takenOver);
+        if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs)))
+          this.#lose(this.#takenOver);
         this.#missed = 0;
       } catch (error) {
         this.#client = undefined;
@@ -237,7 +240,7 @@ export class Lease {
       this.#missed += 1;
       if (this.#isReleased || this.#missed * times.heartbeatMs <= times.ttlMs) return;
       const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
-      this.#end(`${text}: ${saidBy(error)}`, error);
+      this.#lose(`${text}: ${saidBy(error)}`, error);
     });
   }
 
@@ -245,13 +248,9 @@ export class Lease {
     return `another process took the lease (ours was epoch ${this.epoch})`;
   }
 
-  #end(why: string, cause?: unknown): Fenced {
+  #lose(why: string, cause?: unknown): Fenced {
     const reason = new Fenced(`${this.#facts.pipeline}: ${why}`, { cause });
     this.#lost.abort(reason);
     return reason;
-  }
-
-  #lose(why: string): never {
-    throw this.#end(why);
   }
 }

@@ -20,7 +20,7 @@ export interface Run {
 
 /**
  * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`. Where it
- * was read from last stays as it is: see `moveSource`.
+ * was read from last stays as it is: see `beginRun`.
  */
 export async function registerSource(
   db: Db,
@@ -43,17 +43,6 @@ export async function registerSource(
   const [source] = await rowsOf(statement, db);
   if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   return source.id;
-}
-
-/** Notes the source's base URL. Gives the one before, if it was another. */
-export async function moveSource(db: Db, sourceId: number, baseUrl: string): Promise<string | undefined> {
-  const [moved] = await rowsOf(
-    sql<{ before: string }>`update ops.sources s set base_url = ${baseUrl}
-      from (select base_url from ops.sources where source_id = ${sourceId} for update) old
-      where s.source_id = ${sourceId} and old.base_url <> ${baseUrl} returning old.base_url as before`,
-    db,
-  );
-  return moved?.before;
 }
 
 /** Whether the server has the stream, as found out just now. */
@@ -100,25 +89,33 @@ interface Begun extends Omit<Run, 'runId'> {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+interface RunRow {
+  readonly runId: string;
+  readonly micros: string;
+  readonly movedFrom: string | null;
+}
+
 /**
  * Opens the run's row and names the run in its lease. Repeated under the same epoch, where the first answer
  * was lost, it gives the row that exists. `micros`: the moment by the database's clock, µs since 1970.
+ * `movedFrom`: where the source was read from before, if that was not `baseUrl`.
  */
-export async function beginRun(
-  db: Db,
-  run: Begun,
-): Promise<{ readonly runId: string; readonly micros: string }> {
+export async function beginRun(db: Db, run: Begun, baseUrl: string): Promise<RunRow> {
   const { pipeline, sourceId, kind, trigger, version, epoch, params } = run;
   const [row] = await rowsOf(
-    sql<{ runId: string; micros: string }>`with present as (
+    sql<RunRow>`with present as (
       select run_id from ops.runs where pipeline = ${pipeline} and epoch = ${epoch}::bigint and status = 'running'),
     made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
       select ${pipeline}, ${sourceId}, ${kind}, ${trigger}, 'running', ${JSON.stringify(params)}::jsonb,
         ${version}, ${epoch}::bigint where not exists (select from present) returning run_id),
     run as (select run_id from present union all select run_id from made),
     named as (update ops.leases l set run_id = run.run_id from run
-      where l.pipeline = ${pipeline} and l.epoch = ${epoch}::bigint)
-    select run_id::text as "runId", (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros from run`,
+      where l.pipeline = ${pipeline} and l.epoch = ${epoch}::bigint),
+    moved as (update ops.sources s set base_url = ${baseUrl} from ops.sources old
+      where s.source_id = ${sourceId} and old.source_id = s.source_id and old.base_url <> ${baseUrl}
+      returning old.base_url)
+    select run_id::text as "runId", (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros,
+      (select base_url from moved) as "movedFrom" from run`,
     db,
   );
   if (row === undefined) throw new Error(`ops.runs gave no id for ${pipeline}`);

@@ -79,17 +79,8 @@ test('the lease of a holder whose session is gone is taken over at once, and its
   await dead.release();
 });
 
-test('a holder without a heartbeat for a lease time is fenced out and its session ended', async () => {
-  const frozen = await takeLease(pool(), 'frozen', asleep);
-  const heir = await takeLease(pool(), 'frozen', { ...quick, waitMs: 2_000 });
-  await expect(inTrx((trx) => frozen.guard({ trx }))).rejects.toThrow(Fenced);
-  expect(frozen.signal.aborted).toBe(true);
-  await heir.release();
-  await frozen.release();
-});
-
-test.each(['before', 'behind'] as const)(
-  'what a frozen holder has open is ended with it, the locks of a transaction that froze %s its guard, too',
+test.each(['before', 'after'] as const)(
+  'a holder without a heartbeat for a lease time is fenced out, with what it has open %s its guard',
   async (where) => {
     const frozen = await takeLease(pool(), 'holding', asleep);
     const zombie = await pool().connect();
@@ -98,7 +89,7 @@ test.each(['before', 'behind'] as const)(
       await zombie.query(
         `begin; ${frozen.settings}; insert into ops.sources (name, kind, base_url) values ('holding', 'tracker', 'x')`,
       );
-      if (where === 'behind') await frozen.guard({ trx: kyselyOn(zombie) as never });
+      if (where === 'after') await frozen.guard({ trx: kyselyOn(zombie) as never });
       const heir = await takeLease(pool(), 'holding', { ...quick, waitMs: 2_000 });
       await expect(zombie.query('commit')).rejects.toThrow(/terminat|connection error/);
       // Nobody waits for what it held.
@@ -107,6 +98,8 @@ test.each(['before', 'behind'] as const)(
       );
       await pool().query("delete from ops.sources where name = 'holding'");
       await inTrx((trx) => heir.guard({ trx }));
+      await expect(inTrx((trx) => frozen.guard({ trx }))).rejects.toThrow(Fenced);
+      expect(frozen.signal.aborted).toBe(true);
       await heir.release();
     } finally {
       zombie.release(true);
@@ -143,32 +136,32 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   await holder.release();
 });
 
-test('a holder whose session breaks has another at once: who comes before its next beat would take it for dead', async () => {
+/** Where the session of the holder is. */
+const sessionOf = async (pipeline: string): Promise<number | undefined> =>
+  (
+    await pool().query<{ pid: number }>('select backend_pid as pid from ops.leases where pipeline = $1', [
+      pipeline,
+    ])
+  ).rows[0]?.pid;
+
+test('a holder whose session breaks opens another at once: before its next beat it would pass for dead', async () => {
   const holder = await takeLease(pool(), 'broken', { ...quick, ttlMs: 600_000, heartbeatMs: 300_000 });
-  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
-  const { rows: before } = await pool().query<{ pid: number }>(told, ['broken']);
-  await pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
-  await expect
-    .poll(async () => (await pool().query<{ pid: number }>(told, ['broken'])).rows[0]?.pid, {
-      timeout: 10_000,
-    })
-    .not.toBe(before[0]?.pid);
+  const before = await sessionOf('broken');
+  await pool().query('select pg_terminate_backend($1)', [before]);
+  await expect.poll(() => sessionOf('broken'), { timeout: 10_000 }).not.toBe(before);
   await expect(takeLease(pool(), 'broken', quick)).rejects.toThrow(LockHeld);
   await holder.release();
 });
 
-test('a holder that stood still for longer than its lease, and whose session broke meanwhile, goes on with what nobody has taken', async () => {
+test('a holder that was suspended for longer than its lease keeps what no other process has taken', async () => {
   const holder = await takeLease(pool(), 'asleep', quick);
-  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
-  const { rows: before } = await pool().query<{ pid: number }>(told, ['asleep']);
-  const ended = pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
+  const before = await sessionOf('asleep');
+  const ended = pool().query('select pg_terminate_backend($1)', [before]);
   await new Promise((resolve) => setImmediate(resolve));
-  // As where a machine sleeps whose clocks go on: the server forgets who does not answer.
+  // As where a machine sleeps whose clocks go on: the server ends sessions that do not answer.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * quick.ttlMs);
   await ended;
-  await expect
-    .poll(async () => (await pool().query<{ pid: number }>(told, ['asleep'])).rows[0]?.pid)
-    .not.toBe(before[0]?.pid);
+  await expect.poll(() => sessionOf('asleep')).not.toBe(before);
   expect(holder.signal.aborted).toBe(false);
   await inTrx((trx) => holder.guard({ trx }));
   await holder.release();
@@ -203,7 +196,6 @@ test.each([
       let times = 0;
       await lease.transaction(async ({ trx }) => {
         times += 1;
-        // Refused once, it would be refused each time, until the patience is spent.
         if (times > 1) throw new Error('it was rolled back, and begun again');
         await sql`select 1`.execute(trx);
         await new Promise((resolve) => setTimeout(resolve, 1_000));
