@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { insert, table } from './reading.ts';
+import { insert, lines } from './reading.ts';
 
 let database: TestDatabase;
-const read = (query: string) => table(database, query);
+const read = (query: string) => lines(database, query);
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -55,62 +55,53 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a stream is as fresh as its last complete walk, which neither a backfill nor an open walk is', async () => {
+test('a stream is as fresh as its last complete read, which neither a backfill nor an open read is', async () => {
   expect(
     await read(
       `select stream, freshness, is_stale from bi.data_freshness where source = 'tracker' order by stream`,
     ),
   ).toEqual([
-    ['boards', 'unavailable', false],
-    ['issues', 'stale', true],
-    ['projects', 'fresh', false],
-    ['sprints', 'never', true],
-    ['users', 'fresh', false],
+    'boards | unavailable | false',
+    'issues | stale | true',
+    'projects | fresh | false',
+    'sprints | never | true',
+    'users | fresh | false',
   ]);
   expect(
     await read(`select fresh_at::text, seconds_since_fresh > 60000000, watermark_at::text, last_run_id, last_status, last_success_at::text,
       open_rejects from bi.data_freshness where stream = 'issues'`),
-  ).toEqual([
-    ['2024-01-01 00:00:00+00', true, '2023-12-31 23:59:00+00', '3', 'running', '2024-01-01 00:01:00+00', '1'],
-  ]);
+  ).toEqual(['2024-01-01 | true | 2023-12-31 23:59:00+00 | 3 | running | 2024-01-01 00:01:00+00 | 1']);
   expect(
-    await read(
-      `select seconds_since_fresh, last_status, reason from bi.data_freshness where stream in ('boards', 'sprints')`,
-    ),
-  ).toEqual(
-    expect.arrayContaining([
-      [null, null, 'no such endpoint'],
-      [null, null, null],
-    ]),
-  );
+    await read(`select seconds_since_fresh, last_status, reason from bi.data_freshness
+      where stream in ('boards', 'sprints') order by stream`),
+  ).toEqual(['- | - | no such endpoint', '- | - | -']);
 });
 
-test('a run is told with its length, its counts and the streams that failed; one that goes on has no length', async () => {
+test('a run has its counts, the streams that failed, and a length once it is over', async () => {
   expect(
     await read(`select run_id, source, run_kind, status, streams, failed_streams, rows_received, rows_inserted, rows_unchanged,
       http_requests from bi.sync_runs order by run_id`),
   ).toEqual([
-    ['1', 'tracker', 'sync', 'succeeded', '3', '0', '12', '10', '2', '7'],
-    ['2', 'tracker', 'backfill', 'partly_failed', '1', '1', '5', '0', '5', '3'],
-    ['3', 'tracker', 'sync', 'running', '1', '0', '0', '0', '0', '0'],
+    '1 | tracker | sync | succeeded | 3 | 0 | 12 | 10 | 2 | 7',
+    '2 | tracker | backfill | partly_failed | 1 | 1 | 5 | 0 | 5 | 3',
+    '3 | tracker | sync | running | 1 | 0 | 0 | 0 | 0 | 0',
   ]);
   expect(
-    await read(
-      `select duration_seconds, throttled_seconds, started_date from bi.sync_runs where run_id = '1'`,
-    ),
-  ).toEqual([[90.5, 1.5, '2024-01-01']]);
-  expect(await read(`select duration_seconds, finished_at from bi.sync_runs where run_id = '3'`)).toEqual([
-    [null, null],
+    await read(`select duration_seconds, throttled_seconds, started_date, finished_at::text from bi.sync_runs
+      where run_id in ('1', '3') order by run_id`),
+  ).toEqual([
+    '90.5 | 1.5 | 2024-01-01 | 2024-01-01 00:01:30.5+00',
+    expect.stringMatching(/^- \| 0 \| [\d-]+ \| -$/),
   ]);
 });
 
-test('what a run did for a stream is told with its receipt', async () => {
+test('a stream of a run has its receipt', async () => {
   expect(
     await read(`select run_id, stream, run_kind, status, reason, records_expected, records_fetched, records_landed
       from bi.stream_runs where stream = 'issues' order by run_id`),
   ).toEqual([
-    ['1', 'issues', 'sync', 'ok', null, '10', '10', '10'],
-    ['2', 'issues', 'backfill', 'partial', 'one is missing', '6', '5', '5'],
-    ['3', 'issues', 'sync', 'running', null, null, '0', '0'],
+    '1 | issues | sync | ok | - | 10 | 10 | 10',
+    '2 | issues | backfill | partial | one is missing | 6 | 5 | 5',
+    '3 | issues | sync | running | - | - | 0 | 0',
   ]);
 });

@@ -6,6 +6,12 @@ export async function table(database: TestDatabase, query: string): Promise<read
   return rows;
 }
 
+/** Rows of a query as lines: cells with bars between, a dash for null, midnights in UTC as days. */
+export async function lines(database: TestDatabase, query: string): Promise<readonly string[]> {
+  const cell = (value: unknown): string => String(value ?? '-').replace(' 00:00:00+00', '');
+  return (await table(database, query)).map((row) => row.map(cell).join(' | '));
+}
+
 /** Inserts rows given as SQL values, in the order of the columns. Source 1 unless the values say otherwise. */
 export async function insert(database: TestDatabase, into: string, values: readonly string[]): Promise<void> {
   await database.warehouse.pool.query(

@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workflowTables } from '../../../src/connectors/dagu/tables.ts';
+import { issueChildren, trackerTables } from '../../../src/connectors/jira/tables.ts';
+import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
+import { adSets, campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
+import { daily, hourly, insights, lifetime } from '../../../src/connectors/spotify-ads/facts.ts';
+import { fieldsOf, metricsOf } from '../../../src/connectors/spotify-ads/metrics.ts';
+import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
+import {
+  type Child,
+  type ColumnType,
+  type DeclaredTable,
+  nameOf,
+  type Table,
+} from '../../../src/core/table.ts';
+import { rowCount } from '../../../src/queries/stream-history.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+
+/** A column as Postgres has it. */
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly about: string | null;
+}
+
+let database: TestDatabase;
+let columns: readonly Column[];
+const rowsOf = async <R extends object>(query: string, parameters: readonly unknown[] = []) =>
+  (await database.warehouse.pool.query<R>(query, [...parameters])).rows;
+const columnsOf = (table: string): readonly Column[] => columns.filter((column) => column.table === table);
+
+beforeAll(async () => {
+  database = await testDatabase();
+  columns = await rowsOf<Column>(
+    `select n.nspname || '.' || c.relname as table, a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
+       a.attnotnull as required, col_description(c.oid, a.attnum) as about
+     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('tracker', 'ads', 'workflow') and c.relkind in ('r', 'p', 'v') and not c.relispartition
+       and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
+  );
+});
+afterAll(() => database?.drop());
+
+const instant = 'timestamp with time zone';
+const typeNames: Readonly<Partial<Record<ColumnType, string>>> = {
+  ...{ int: 'integer', bool: 'boolean', timestamptz: instant, float8: 'double precision' },
+};
+const money = new Set(['ad_sets.budget', 'ad_sets.bid', 'ad_sets.base_rate', 'spend', 'revenue']);
+const isMoney = (table: string, column: string): boolean =>
+  money.has(column) || money.has(`${table.replace('_drafts', 's')}.${column}`);
+/** Columns that Postgres or a later statement sets, not the load. */
+const beside: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  report_daily: { is_final: 'boolean', _first_synced_at: instant },
+  report_hourly: { is_final: 'boolean', _first_synced_at: instant },
+  report_csv: { _first_synced_at: instant },
+};
+/** What a table must have: type by column; amounts to the millionth. */
+const declaredColumns = ({ name, schema, columns: own, entity, firstSynced }: DeclaredTable) => ({
+  source_id: 'smallint',
+  ...Object.fromEntries(
+    Object.entries(own).map(([column, type]) => [
+      column,
+      schema === 'ads' && type === 'numeric' && isMoney(name, column)
+        ? 'numeric(18,6)'
+        : (typeNames[type] ?? type),
+    ]),
+  ),
+  ...{ _synced_at: instant, _run_id: 'bigint' },
+  ...(entity ? { _deleted_at: instant, _row_hash: 'bigint', _extra: 'jsonb' } : {}),
+  ...(firstSynced === undefined ? {} : { _first_synced_at: instant }),
+  ...beside[name],
+});
+
+const all: readonly DeclaredTable[] = [...trackerTables, ...adsTables, ...workflowTables] as never;
+
+describe.each(all.map((table) => [nameOf(table as Table), table] as const))('%s', (name, table) => {
+  test('has the columns, key, order and partitions that it declares', async () => {
+    const found = Object.fromEntries(columnsOf(name).map(({ column, type }) => [column, type]));
+    expect(found).toEqual(declaredColumns(table));
+    const key = await rowsOf<{ column: string }>(
+      `select a.attname as column from pg_index i
+       cross join lateral unnest(i.indkey::int[]) with ordinality k(attnum, place)
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+       where i.indrelid = $1::regclass and i.indisprimary order by k.place`,
+      [name],
+    );
+    expect(key.map(({ column }) => column)).toEqual(['source_id', ...table.key]);
+    if (table.order !== undefined)
+      expect(columnsOf(name)).toContainEqual(
+        expect.objectContaining({ column: table.order, type: instant, required: true }),
+      );
+    const kind = await rowsOf('select relkind as kind from pg_class where oid = $1::regclass', [name]);
+    expect(kind).toEqual([{ kind: table.partitions ? 'p' : 'r' }]);
+  });
+
+  test('is described as declared, with the zone of instants and the units of amounts', async () => {
+    const about = `select obj_description($1::regclass, 'pg_class') as about`;
+    expect(await rowsOf(about, [name])).toEqual([{ about: table.about }]);
+    expect(table.about).toMatch(/.{20}/);
+    for (const [column, { about: said, isNullable, isKey }] of Object.entries(table.declared)) {
+      const required = isKey === true || isNullable !== true;
+      expect(columnsOf(name)).toContainEqual(expect.objectContaining({ column, about: said, required }));
+    }
+    const vague = columnsOf(name).filter(
+      ({ column, type, about: said }) =>
+        (said ?? '').length < 6 ||
+        (/^(timestamp|date)/.test(type) &&
+          !column.startsWith('_') &&
+          !/UTC|zone|Day|date/.test(said ?? '')) ||
+        (column.endsWith('_seconds') && !/seconds/.test(said ?? '')) ||
+        (table.schema === 'ads' && isMoney(table.name, column) && !/currency/.test(said ?? '')),
+    );
+    expect(vague).toEqual([]);
+  });
+});
+
+test.each([
+  ['tracker', trackerTables, ['sprint_members', 'status_stays']],
+  [
+    'ads',
+    adsTables,
+    [
+      ...['ad_set_versions', 'campaign_versions', 'report_csv_revisions', 'report_hourly_revisions'],
+      ...['report_levels', 'report_revisions'],
+    ],
+  ],
+  ['workflow', workflowTables, []],
+] as const)(
+  'schema %s holds the declared tables, their histories and its views alone',
+  (schema, tables, others) => {
+    const names = columns.map(({ table }) => table).filter((name) => name.startsWith(`${schema}.`));
+    const expected = [...tables.map(({ name }) => name), ...others].map((name) => `${schema}.${name}`);
+    expect([...new Set(names)].sort()).toEqual(expected.sort());
+  },
+);
+
+test('there are no foreign keys, no unique indexes besides primary keys, and checks on words of ours alone', async () => {
+  const schemas = `('tracker'::regnamespace, 'ads'::regnamespace)`;
+  const constraints = await rowsOf<{ text: string }>(
+    `select contype || ' ' || conrelid::regclass || ' ' || (regexp_match(pg_get_constraintdef(oid), '\\((\\w+)'))[1] as text
+     from pg_constraint where connamespace in ${schemas} and contype in ('f', 'u', 'c') order by 1`,
+  );
+  expect(constraints.map(({ text }) => text)).toEqual([
+    'c ads.insight_states state',
+    'c tracker.issue_links direction',
+    'c tracker.issue_versions kind',
+    'c tracker.issues status_category',
+    'c tracker.statuses category',
+  ]);
+  const unique = `select indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indrelid
+    where c.relnamespace in ${schemas} and indisunique and not indisprimary`;
+  expect(await rowsOf(unique)).toEqual([]);
+});
+
+test('every table with tombstones finds them by an index', async () => {
+  const rows = await rowsOf<{ name: string; found: boolean }>(
+    `select c.oid::regclass::text as name, exists (
+       select from pg_index i where i.indrelid = c.oid and pg_get_expr(i.indpred, i.indrelid) = '(_deleted_at IS NOT NULL)') as found
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped
+     where c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  expect(rows.length).toBeGreaterThan(10);
+  expect(rows.filter(({ found }) => !found)).toEqual([]);
+});
+
+test('rows are counted live and deleted, of tables with and without tombstones', async () => {
+  await rowsOf(`insert into tracker.priorities (source_id, id, name, _deleted_at)
+    values (1, 1, 'a', null), (1, 2, 'b', now()), (2, 1, 'c', null)`);
+  await rowsOf(
+    `insert into tracker.issue_labels (source_id, issue_id, label) values (1, 1, 'x'), (1, 1, 'y')`,
+  );
+  const count = (name: string) => rowCount(database.warehouse.db, { schema: 'tracker', name });
+  expect(await count('priorities')).toEqual({ live: 2, deleted: 1, exact: true });
+  expect(await count('issue_labels')).toEqual({ live: 2, deleted: 0, exact: true });
+  expect(await count('nothing')).toBeUndefined();
+});
+
+test('wide rows of the tracker are not compressed twice', async () => {
+  const wide = `select relname as name from pg_class where relnamespace = 'tracker'::regnamespace
+    and reloptions @> array['toast_tuple_target=8160'] order by 1`;
+  expect(await rowsOf(wide)).toEqual([{ name: 'comments' }, { name: 'issues' }]);
+});
+
+test('two issues may swap their keys within one transaction', async () => {
+  const swapped = (id: number, key: string) =>
+    `insert into tracker.issues (source_id, id, key, project_id, status_id, created_at, updated_at)
+     values (1, ${id}, '${key}', 1, 1, now(), now()) on conflict (source_id, id) do update set key = excluded.key`;
+  const steps = [
+    swapped(1, 'A-1'),
+    swapped(2, 'A-2'),
+    'begin',
+    swapped(1, 'A-2'),
+    swapped(2, 'A-1'),
+    'commit',
+  ];
+  await rowsOf(steps.join('; '));
+  expect(await rowsOf('select key from tracker.issues order by id')).toEqual([
+    { key: 'A-2' },
+    { key: 'A-1' },
+  ]);
+});
+
+test.each(
+  Object.entries<Child>({
+    ...issueChildren,
+    ...{ ...adSets.children, ...changeHistory.children, ...insights.children },
+  }),
+)('%s refer to their parents by columns that they have', (_, child) => {
+  expect(Object.keys(child.table.columns)).toEqual(expect.arrayContaining([...child.parent]));
+});
+
+describe('tables of ads', () => {
+  test.each([
+    ['report_daily', 'day', ['2019-12-31', '2020-01-01', '2030-12-31', '2031-01-01'], 12, ['_2020', '_2030']],
+    [
+      'report_hourly',
+      'hour_start',
+      ['2025-12-31T23:00Z', '2026-01-01T00:00Z', '2027-12-31T23:00Z', '2028-01-01T00:00Z'],
+      25,
+      ['_2026_01', '_2027_12'],
+    ],
+  ] as const)(
+    '%s has a partition for every day, without gaps',
+    async (table, column, moments, count, ends) => {
+      await rowsOf(
+        `insert into ads.${table} (source_id, entity_type, entity_id, ad_account_id, ${column})
+       select 9, 'AD', 'a', 'x', unnest($1::timestamptz[])`,
+        [moments.map((moment) => moment.replace(/^[\d-]+$/, '$&T00:00Z'))],
+      );
+      const parts = await rowsOf<{ part: string }>(
+        `select tableoid::regclass::text as part from ads.${table} where source_id = 9 order by ${column}`,
+      );
+      expect(parts.map(({ part }) => part.replace(`ads.${table}`, ''))).toEqual([
+        '_default',
+        ...ends,
+        '_default',
+      ]);
+      const inherited = 'select count(*)::int as n from pg_inherits where inhparent = $1::regclass';
+      expect(await rowsOf(inherited, [`ads.${table}`])).toEqual([{ n: count }]);
+    },
+  );
+
+  test('reports are requested of live accounts at four levels', async () => {
+    await rowsOf(
+      `insert into ads.ad_accounts (source_id, id, _deleted_at) values (9, 'live', null), (9, 'gone', now())`,
+    );
+    expect(
+      await rowsOf('select ad_account_id as id, entity_type as level from ads.report_levels order by 2'),
+    ).toEqual(['AD', 'AD_ACCOUNT', 'AD_SET', 'CAMPAIGN'].map((level) => ({ id: 'live', level })));
+  });
+
+  const namesOf = (table = '') => columnsOf(table).map(({ column }) => column);
+
+  test('campaigns and ad sets keep their versions', () => {
+    for (const { versions, key } of [campaigns.table, adSets.table]) {
+      const own = [...key, ...(versions?.columns ?? ['?'])];
+      expect(namesOf(versions?.into)).toEqual(['source_id', ...own, 'valid_from', 'valid_to', '_run_id']);
+    }
+  });
+
+  test('reports keep each number before it is restated; a lifetime snapshot never is', () => {
+    for (const { revisions, key, columns: own } of [daily.table, hourly.table, csvRows.table]) {
+      const change = ['metric', 'old_value', 'new_value', 'seen_at', '_run_id'];
+      expect(namesOf(revisions?.into)).toEqual(['source_id', ...key, ...change]);
+      const isNumber = ([column, type]: readonly [string, string]): boolean =>
+        ['bigint', 'numeric'].includes(type) && !key.some((name) => name === column);
+      expect(revisions?.columns).toEqual(
+        Object.entries(own)
+          .filter(isNumber)
+          .map(([column]) => column),
+      );
+    }
+    expect(lifetime.table.revisions).toBeUndefined();
+  });
+
+  test('every metric has one column of its kind, and a flag where the platform may hide it', () => {
+    const types = { count: 'bigint', money: 'numeric(18,6)', rate: 'numeric' };
+    for (const [report, { name }] of [
+      ['aggregate', daily.table],
+      ['csv', csvRows.table],
+    ] as const) {
+      for (const { column, kind, flag } of metricsOf(report)) {
+        const found = columnsOf(`ads.${name}`).filter(
+          (one) => one.column.replace('_suppressed', '') === column,
+        );
+        const expected = [[column, types[kind]], ...(flag === undefined ? [] : [[flag, 'boolean']])];
+        expect(found.map((one) => [one.column, one.type]).sort()).toEqual(expected.sort());
+      }
+      const names = fieldsOf(report);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+});
