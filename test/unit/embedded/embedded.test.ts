@@ -4,13 +4,20 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { running } from '../../../src/embedded/cluster.ts';
 import { openEmbedded } from '../../../src/embedded/embedded.ts';
 import { link, unprivileged } from '../../../src/embedded/native.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { type Running, type RunOptions, run, until } from '../../support/processes.ts';
-import { open, root, user } from '../../support/users.ts';
+
+const root = process.getuid?.() === 0;
+/** An ordinary user, for tests that are run as root. */
+const user = { uid: 65534, gid: 65534 };
+/** False in a checkout that is closed to others: no ordinary user could run it. */
+const open =
+  root &&
+  spawnSync('/bin/sh', ['-c', 'test -r "$1"', 'sh', process.execPath], { ...user, cwd: '/' }).status === 0;
 
 const made: string[] = [];
 const started: Running[] = [];
@@ -54,16 +61,28 @@ async function expectAnswer(url: string): Promise<void> {
 
 const serverOf = (data: string): number => running(data)?.pid ?? 0;
 
-/** Opens and releases a home; gives its data directory. */
-async function used(home: string): Promise<string> {
-  const embedded = await openEmbedded(home, { notice: () => undefined });
-  await embedded.release();
-  return embedded.data;
-}
-
 /** One home that is made once; every test leaves its server stopped. */
 const shared = newHome();
 const file = (name: string): string => path.join(shared, 'postgres', name);
+/** The warehouse of that home, released at the end of the test; `said`: its notices. */
+async function openShared() {
+  const said: string[] = [];
+  const embedded = await openEmbedded(shared, { notice: (message) => said.push(message) });
+  onTestFinished(() => embedded.release().catch(() => undefined));
+  return { ...embedded, said };
+}
+/** Opens and releases it; gives its data directory. */
+async function used(): Promise<string> {
+  const embedded = await openShared();
+  await embedded.release();
+  return embedded.data;
+}
+/** Writes into a file of it until the end of the test. */
+function overwrite(name: string, text: string): void {
+  const before = fs.readFileSync(name, 'utf8');
+  fs.writeFileSync(name, text);
+  onTestFinished(() => fs.writeFileSync(name, before));
+}
 
 afterAll(async () => {
   for (const program of started) if (program.child.exitCode === null) await program.kill();
@@ -81,26 +100,23 @@ afterAll(async () => {
   }
 });
 
-test.each([
-  ['PGSSLMODE', 'require'],
-  ['PGOPTIONS', '-c default_transaction_read_only=on'],
-  ['PGOPTIONS', '-c role=analyst'],
-])(
-  'settings of the environment for other servers do not hold for the warehouse: %s=%s',
-  async (name, value) => {
-    const holder = hold(shared);
-    const { url } = await opened(holder);
+test('settings of the environment for other servers do not apply to the warehouse', async () => {
+  const holder = hold(shared);
+  const { url } = await opened(holder);
+  for (const [name, value] of [
+    ['PGSSLMODE', 'require'],
+    ['PGOPTIONS', '-c default_transaction_read_only=on'],
+    ['PGOPTIONS', '-c role=analyst'],
+  ] as const) {
     process.env[name] = value;
-    try {
-      await (await connect(url)).close();
-    } finally {
-      delete process.env[name];
-      await release(holder);
-    }
-  },
-);
+    onTestFinished(() => void delete process.env[name]);
+    await (await connect(url)).close();
+    delete process.env[name];
+  }
+  await release(holder);
+});
 
-test('commands that start in the same instant share one server, and the last one to end stops it', async () => {
+test('commands that start together share one server; the last one to end stops it', async () => {
   const programs = [1, 2, 3, 4].map(() => hold(shared));
   const all = await Promise.all(programs.map(opened));
   const { url = '', data = '' } = all[0] ?? {};
@@ -117,23 +133,19 @@ test('commands that start in the same instant share one server, and the last one
   expect(fs.existsSync(path.join(data, 'postmaster.pid'))).toBe(false);
 });
 
-test('it listens on the loopback address only, asks for a password, and keeps that where only its user can read it', async () => {
-  const embedded = await openEmbedded(shared);
-  try {
-    expect(await query(embedded.url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
-    expect(await query(embedded.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
-    expect(fs.statSync(file('password')).mode & 0o777).toBe(0o600);
-    const wrong = Object.assign(new URL(embedded.url), { password: 'guess' });
-    await expect(query(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
-  } finally {
-    await embedded.release();
-  }
-  expect(running(embedded.data)).toBeUndefined();
+test('it listens on the loopback address only and asks for a password that only its user can read', async () => {
+  const { url, data, release: end } = await openShared();
+  expect(await query(url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+  expect(await query(url, 'show fsync')).toEqual([{ fsync: 'on' }]);
+  expect(fs.statSync(file('password')).mode & 0o777).toBe(0o600);
+  const wrong = Object.assign(new URL(url), { password: 'guess' });
+  await expect(query(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+  await end();
+  expect(running(data)).toBeUndefined();
 });
 
 test('two uses in one process are two users', async () => {
-  const first = await openEmbedded(shared);
-  const second = await openEmbedded(shared);
+  const [first, second] = [await openShared(), await openShared()];
   expect(second.adopted).toBe(true);
   await first.release();
   await first.release();
@@ -164,9 +176,8 @@ test('a killed user does not keep the server running when the others have ended'
   expect(running(data)).toBeUndefined();
 });
 
-test('after kill -9 of the server its user brings back everything committed, at the same port, and says so', async () => {
-  const said: string[] = [];
-  const { url, data, release: end } = await openEmbedded(shared, { notice: (message) => said.push(message) });
+test('after kill -9 of the server its user starts it, with everything committed, at the same port, and says so', async () => {
+  const { url, data, said, release: end } = await openShared();
   await query(url, 'create table if not exists kept (n int)');
   await query(url, 'truncate kept');
   await query(url, 'insert into kept select generate_series(1, 1000)');
@@ -181,24 +192,17 @@ test('after kill -9 of the server its user brings back everything committed, at 
   expect(running(data)).toBeUndefined();
 });
 
-test('a server that does not come up any more is an error that is said once', async () => {
-  const said: string[] = [];
-  const { data, release: end } = await openEmbedded(shared, { notice: (message) => said.push(message) });
+test('a server that cannot be started again is one error, said once', async () => {
+  const { data, said } = await openShared();
   const settings = path.join(data, 'postgresql.conf');
-  const before = fs.readFileSync(settings, 'utf8');
-  fs.appendFileSync(settings, '\nno_such_setting = 1\n');
+  overwrite(settings, `${fs.readFileSync(settings, 'utf8')}\nno_such_setting = 1\n`);
   process.kill(serverOf(data), 'SIGKILL');
-  try {
-    await until('it is said', () => said.length > 0);
-    expect(said).toEqual([expect.stringMatching(/the server of the warehouse has died: .*no_such_setting/s)]);
-  } finally {
-    fs.writeFileSync(settings, before);
-    await end().catch(() => undefined);
-  }
+  await until('it is said', () => said.length > 0);
+  expect(said).toEqual([expect.stringMatching(/the server of the warehouse has died: .*no_such_setting/s)]);
 });
 
-test('a command that is asked to end while it starts the server leaves none behind', async () => {
-  const data = await used(shared);
+test('a command that is stopped while it starts the server leaves none', async () => {
+  const data = await used();
   const log = file('server.log');
   let thrown: unknown;
   // A server that was ready before the signal came is used, and released.
@@ -217,7 +221,7 @@ test('a command that is asked to end while it starts the server leaves none behi
   expect(running(data)).toBeUndefined();
 });
 
-test('after kill -9 of a command and its server at once the next command starts', async () => {
+test('after kill -9 of a command and its server the next command starts', async () => {
   const killed = hold(shared);
   const { data } = await opened(killed);
   process.kill(serverOf(data), 'SIGKILL');
@@ -229,7 +233,7 @@ test('after kill -9 of a command and its server at once the next command starts'
 
 const apart = ['--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
 test.runIf(spawnSync('unshare', [...apart, 'true']).status === 0)(
-  'a server that runs in another container is not started a second time on the same data',
+  'a server in another container is not started a second time on the same data',
   async () => {
     const [first = '', ...more] = apart;
     const program = new URL('programs/hold.ts', import.meta.url).pathname;
@@ -252,7 +256,7 @@ test.runIf(spawnSync('unshare', [...apart, 'true']).status === 0)(
 );
 
 test.runIf(!root || open)(
-  'a stale pid file that names a living process of another program is not taken for a server',
+  'a stale pid file with the pid of another program is no server',
   async () => {
     const home = newHome();
     if (root) fs.chownSync(path.dirname(home), user.uid, user.gid);
@@ -274,19 +278,16 @@ test.runIf(!root || open)(
   90_000,
 );
 
-test.each(['', '\0\0\0\0\0'])('a pid file that a power cut left as %j keeps no command out', async (left) => {
-  const data = await used(shared);
+test.each(['', '\0\0\0\0\0'])('a pid file that a power cut left as %j blocks no command', async (left) => {
+  const data = await used();
   const { uid, gid } = fs.statSync(data);
   const pidFile = path.join(data, 'postmaster.pid');
   fs.writeFileSync(pidFile, left);
   fs.chownSync(pidFile, uid, gid);
-  const embedded = await openEmbedded(shared);
-  try {
-    expect(embedded.adopted).toBe(false);
-    await expectAnswer(embedded.url);
-  } finally {
-    await embedded.release();
-  }
+  const { adopted, url, release: end } = await openShared();
+  expect(adopted).toBe(false);
+  await expectAnswer(url);
+  await end();
   expect(fs.existsSync(pidFile)).toBe(false);
 });
 
@@ -296,32 +297,28 @@ test.each([
   ['broken by a power cut', '\0\0\0\0\0'],
 ])('a port that was %s is replaced by a free one, which is said and remembered', async (_, left) => {
   const before = Number(fs.readFileSync(file('port'), 'utf8'));
-  const other = left === undefined ? net.createServer().listen(before, '127.0.0.1') : undefined;
-  if (left !== undefined) fs.writeFileSync(file('port'), left);
-  const notices: string[] = [];
-  const embedded = await openEmbedded(shared, { notice: (message) => notices.push(message) });
-  try {
-    expect(embedded.port).not.toBe(before);
-    expect(Number(fs.readFileSync(file('port'), 'utf8'))).toBe(embedded.port);
-    expect(notices).toEqual([expect.stringContaining(`the warehouse now listens on ${embedded.port}`)]);
-    await expectAnswer(embedded.url);
-  } finally {
-    await embedded.release();
-    other?.close();
-  }
+  if (left === undefined) {
+    const other = net.createServer().listen(before, '127.0.0.1');
+    onTestFinished(() => void other.close());
+  } else fs.writeFileSync(file('port'), left);
+  const { port, url, said } = await openShared();
+  expect(port).not.toBe(before);
+  expect(Number(fs.readFileSync(file('port'), 'utf8'))).toBe(port);
+  expect(said).toEqual([expect.stringContaining(`the warehouse now listens on ${port}`)]);
+  await expectAnswer(url);
 });
 
-test('a command that never releases the warehouse still ends by itself, with its own exit code', async () => {
+test('a command that never releases the warehouse ends with its own exit code', async () => {
   const program = hold(shared);
   const { data } = await opened(program);
   program.tell('abandon');
   expect(await program.ended()).toBe(3);
   expect(running(data)).toBeDefined();
-  expect(await used(shared)).toBe(data);
+  expect(await used()).toBe(data);
   expect(running(data)).toBeUndefined();
 });
 
-test('a first start that is killed at any moment leaves nothing that hurts the next', async () => {
+test('a first start that is killed at any moment does not break the next', async () => {
   const home = newHome();
   const inside = path.join(home, 'postgres');
   const half = (): boolean =>
@@ -347,19 +344,14 @@ test.each([
   ['data/PG_VERSION', /\(PG_VERSION\), and this is Postgres .* move it away and sync again/],
   ['password', /password is gone or empty, and the warehouse in .* opens to its password only/],
 ])('a warehouse whose %s is empty is refused and left as it is', async (name, message) => {
-  await used(shared);
-  const before = fs.readFileSync(file(name), 'utf8');
-  fs.writeFileSync(file(name), '');
-  try {
-    const refused = { code: 'misconfigured', message: expect.stringMatching(message) };
-    await expect(openEmbedded(shared)).rejects.toMatchObject(refused);
-  } finally {
-    fs.writeFileSync(file(name), before);
-  }
+  await used();
+  overwrite(file(name), '');
+  const refused = { code: 'misconfigured', message: expect.stringMatching(message) };
+  await expect(openEmbedded(shared)).rejects.toMatchObject(refused);
 });
 
 test.runIf(root)(
-  'as root in a directory closed to others the data go where the server can reach them, which is said once',
+  'as root in a directory closed to others the data go where the server can read them, said once',
   async () => {
     const home = newHome(0o700);
     const first = hold(home);
@@ -386,37 +378,34 @@ test.runIf(root)(
   },
 );
 
-test.runIf(open)(
-  'an ordinary user has it under its home, as itself; root that comes later serves it as that user',
-  async () => {
-    const home = newHome();
-    fs.chownSync(path.dirname(home), user.uid, user.gid);
-    const program = hold(home, user);
-    const { url, data } = await opened(program);
-    expect(data).toBe(path.join(home, 'postgres', 'data'));
-    expect(fs.statSync(data).uid).toBe(user.uid);
-    await expectAnswer(url);
-    await release(program);
+test.runIf(open)('an ordinary user has it under its home; root serves it later as that user', async () => {
+  const home = newHome();
+  fs.chownSync(path.dirname(home), user.uid, user.gid);
+  const program = hold(home, user);
+  const { url, data } = await opened(program);
+  expect(data).toBe(path.join(home, 'postgres', 'data'));
+  expect(fs.statSync(data).uid).toBe(user.uid);
+  await expectAnswer(url);
+  await release(program);
 
-    // As after a first start that was killed before its launch: root makes what is missing.
-    for (const name of ['server.log', 'port']) fs.rmSync(path.join(home, 'postgres', name));
-    const later = await openEmbedded(home);
-    expect(fs.statSync(`/proc/${serverOf(data)}`).uid).toBe(user.uid);
-    await later.release();
-    const last = hold(home, user);
-    await opened(last);
-    await release(last);
-  },
-);
+  // As after a first start that was killed before its launch: root makes what is missing.
+  for (const name of ['server.log', 'port']) fs.rmSync(path.join(home, 'postgres', name));
+  const later = await openEmbedded(home);
+  expect(fs.statSync(`/proc/${serverOf(data)}`).uid).toBe(user.uid);
+  await later.release();
+  const last = hold(home, user);
+  await opened(last);
+  await release(last);
+});
 
 test.runIf(open)('a warehouse that root made is refused to an ordinary user, with the reason', async () => {
-  await used(shared);
+  await used();
   const other = hold(shared, user);
   expect(await other.ended()).toBe(1);
   expect(other.said()).toContain('was made by another user: run as that user (root, if root made it)');
 });
 
-test('binaries whose symbolic links were never made get them', () => {
+test('binaries without their symbolic links get them', () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-links-'));
   made.push(directory);
   fs.mkdirSync(path.join(directory, 'native', 'lib'), { recursive: true });
@@ -426,4 +415,18 @@ test('binaries whose symbolic links were never made get them', () => {
   link(directory);
   expect(fs.readlinkSync(path.join(directory, 'native', 'lib', 'libx.so'))).toBe('libx.so.1.2');
   link(directory);
+});
+
+const refused = /^cannot lock .*\/lock \(EACCES.* may this user write there.*Set TIDEMARK_HOME/;
+test.runIf(!root || open).each([
+  ['is held by one process of a user alone', 0o666, 'held', 'busy'],
+  ['that may only be read is refused, with what to do', 0o444, expect.stringMatching(refused), undefined],
+])('a lock file %s', async (_, mode, first, second = first) => {
+  const directory = path.dirname(newHome(0o777));
+  const lock = path.join(directory, 'lock');
+  fs.writeFileSync(lock, '');
+  fs.chmodSync(lock, mode);
+  const program = new URL('programs/lock.ts', import.meta.url);
+  const answers = JSON.parse(await run(program, [lock], root ? user : {}).line());
+  expect(answers).toEqual([first, second]);
 });

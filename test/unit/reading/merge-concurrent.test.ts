@@ -22,23 +22,29 @@ async function all<T>(items: AsyncGenerator<T, void, void>): Promise<readonly T[
   return found;
 }
 
-test('every item of every stream comes once, those of one stream in its order, and only so many streams are open', async () => {
-  let open = 0;
-  let most = 0;
+/** Streams that count how many of them are open. */
+const counting = () => {
+  const counts = { open: 0, most: 0 };
   async function* counted(name: string): AsyncGenerator<string, void, void> {
-    open += 1;
-    most = Math.max(most, open);
-    yield* numbers(name, 5);
-    open -= 1;
+    counts.open += 1;
+    counts.most = Math.max(counts.most, counts.open);
+    try {
+      yield* numbers(name, 5);
+    } finally {
+      counts.open -= 1;
+    }
   }
+  return { counts, counted };
+};
+
+test('every item comes once, in the order of its stream, and the number of open streams is limited', async () => {
+  const { counts, counted } = counting();
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const found = await all(mergeConcurrent(names, 3, counted, never));
   expect(found).toHaveLength(35);
   for (const name of names)
-    expect(found.filter((item) => item.startsWith(name))).toEqual(
-      Array.from({ length: 5 }, (_, n) => `${name}${n}`),
-    );
-  expect(most).toBe(3);
+    expect(found.filter((item) => item.startsWith(name))).toEqual([0, 1, 2, 3, 4].map((n) => `${name}${n}`));
+  expect(counts.most).toBe(3);
 });
 
 test('the first failure ends it, and the other streams with it', async () => {
@@ -56,7 +62,7 @@ test('the first failure ends it, and the other streams with it', async () => {
   await expect.poll(() => left.toSorted()).toEqual(['bad', 'good']);
 });
 
-test('while one stream stands still, what the others brought is not kept', async () => {
+test('while one stream waits, items of the others are not kept in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const seen: WeakRef<object>[] = [];
@@ -84,19 +90,9 @@ test('while one stream stands still, what the others brought is not kept', async
   expect(count).toBe(300);
 });
 
-test('a limit holds for the streams of all readers; one that is left early makes room', async () => {
+test('a limit holds for the streams of all readers; one that is left early frees its slot', async () => {
   const limit = streamLimit(2);
-  let open = 0;
-  let most = 0;
-  async function* counted(name: string): AsyncGenerator<string, void, void> {
-    open += 1;
-    most = Math.max(most, open);
-    try {
-      yield* numbers(name, 5);
-    } finally {
-      open -= 1;
-    }
-  }
+  const { counts, counted } = counting();
   const first = async (name: string): Promise<void> => {
     for await (const _ of limit(() => counted(name), never)) break;
   };
@@ -105,10 +101,10 @@ test('a limit holds for the streams of all readers; one that is left early makes
   );
   await Promise.all([...reads, first('x'), first('y')]);
   expect((await Promise.all(reads)).map((found) => found.length)).toEqual([10, 10, 10]);
-  expect([most, open]).toEqual([2, 0]);
+  expect(counts).toEqual({ open: 0, most: 2 });
 });
 
-test('waiting for the limit ends at an abort, and takes no place', async () => {
+test('waiting for the limit ends at an abort, and takes no slot', async () => {
   const limit = streamLimit(1);
   const held = limit(() => numbers('a', 2), never);
   await held.next();

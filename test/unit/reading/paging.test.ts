@@ -20,35 +20,24 @@ const at = (request: Request, startAt: number): Request =>
 describe('offset', () => {
   const { next, total, rewind } = offset();
 
-  test('goes on from what the server really gave, one record back for the seam', () => {
-    expect(next({ startAt: 0, maxResults: 100, total: 250 }, search, 100)).toEqual({
-      request: at(search, 99),
-      overlap: 1,
-    });
-    expect(next({ startAt: 0, maxResults: 100, total: 250 }, list, 100)).toEqual({
-      request: at(list, 99),
-      overlap: 1,
-    });
-    expect(next({ startAt: 99, maxResults: 50, total: 250 }, at(list, 99), 50, 1)).toEqual({
-      request: at(list, 148),
-      overlap: 1,
-    });
-    expect(next({ startAt: 148, maxResults: 20, total: 250 }, at(list, 148), 20, 1)).toEqual({
-      request: at(list, 167),
-      overlap: 1,
-    });
-  });
-
-  test('a server that gives single records still gets on, without a seam', () => {
-    expect(next({ startAt: 0, maxResults: 1, total: 3 }, list, 1)).toEqual({
-      request: at(list, 1),
-      overlap: 0,
-    });
-    expect(next({ startAt: 1, maxResults: 1, total: 3 }, at(list, 1), 1, 0)).toEqual({
-      request: at(list, 2),
-      overlap: 0,
-    });
-  });
+  test.each<[string, object, Request, number, number | undefined, Request, number]>([
+    ['a first page', { startAt: 0, maxResults: 100, total: 250 }, search, 100, undefined, at(search, 99), 1],
+    ['a query', { startAt: 0, maxResults: 100, total: 250 }, list, 100, undefined, at(list, 99), 1],
+    ['a lowered size', { startAt: 99, maxResults: 50, total: 250 }, at(list, 99), 50, 1, at(list, 148), 1],
+    [
+      'a size lowered twice',
+      { startAt: 148, maxResults: 20, total: 250 },
+      at(list, 148),
+      20,
+      1,
+      at(list, 167),
+      1,
+    ],
+    ['a single record', { startAt: 0, maxResults: 1, total: 3 }, list, 1, undefined, at(list, 1), 0],
+    ['a second one', { startAt: 1, maxResults: 1, total: 3 }, at(list, 1), 1, 0, at(list, 2), 0],
+  ])('continues one record back after what came: %s', (_, body, sent, count, repeated, request, overlap) =>
+    expect(next(body, sent, count, repeated)).toEqual({ request, overlap }),
+  );
 
   test.each<[string, object, number, number]>([
     ['everything up to total was given', { startAt: 198, maxResults: 100, total: 250 }, 52, 1],
@@ -168,7 +157,7 @@ describe('firstThatFits', () => {
   const { next } = firstThatFits(pageToken(), offset());
   const withToken = { ...search, body: { ...search.body, nextPageToken: 't0' } };
 
-  test('the search is read in whichever tongue it answers', () => {
+  test('the search is read in the dialect that it answers in', () => {
     expect(next({ startAt: 0, maxResults: 100, total: 250 }, search, 100)?.request).toEqual(at(search, 99));
     expect(next({ nextPageToken: 't1', isLast: false }, search, 100)?.request.body).toMatchObject({
       nextPageToken: 't1',
@@ -176,7 +165,7 @@ describe('firstThatFits', () => {
     expect(next({ isLast: true }, search, 100)).toBeUndefined();
   });
 
-  test('the token leads where both are there, and a walk stays in its tongue', () => {
+  test('the token leads where both are there, and a walk stays in its dialect', () => {
     expect(next({ nextPageToken: 't1', total: 100, startAt: 0 }, search, 100)?.request.body).toMatchObject({
       nextPageToken: 't1',
     });

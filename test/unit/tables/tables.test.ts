@@ -139,7 +139,7 @@ test.each([
 test('there are no foreign keys, no unique indexes besides primary keys, and checks on words of ours alone', async () => {
   const schemas = `('tracker'::regnamespace, 'ads'::regnamespace)`;
   const constraints = await rowsOf<{ text: string }>(
-    `select contype || ' ' || conrelid::regclass || ' ' || (regexp_match(pg_get_constraintdef(oid), '\\((\\w+)'))[1] as text
+    `select concat_ws(' ', contype, conrelid::regclass, (regexp_match(pg_get_constraintdef(oid), '\\((\\w+)'))[1]) as text
      from pg_constraint where connamespace in ${schemas} and contype in ('f', 'u', 'c') order by 1`,
   );
   expect(constraints.map(({ text }) => text)).toEqual([

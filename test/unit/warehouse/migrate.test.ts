@@ -36,6 +36,9 @@ const rowsOf = async (query: string): Promise<readonly unknown[]> =>
 
 const tables = (): Promise<readonly unknown[]> =>
   rowsOf(`select table_name from information_schema.tables where table_schema = 'public' order by 1`);
+/** A process of its own that migrates. */
+const migrating = (steps: URL) =>
+  run(new URL('programs/migrate.ts', import.meta.url), [database.url, steps.href]);
 
 const [a, b] = [{ '0001_a': 'create table a ()' }, { '0002_b': 'create table b ()' }];
 
@@ -45,9 +48,8 @@ test('pending steps are applied once, in the order of their names', async () => 
   expect(await pending(warehouse, [], steps)).toEqual(['0001_a', '0002_b']);
   expect(await migrate(warehouse, [], steps)).toEqual(['0001_a', '0002_b']);
   expect(await migrate(warehouse, [], steps)).toEqual([]);
-  expect(
-    await migrate(warehouse, [], { folder: folder({ ...a, ...b, '0003_c': 'create table c ()' }) }),
-  ).toEqual(['0003_c']);
+  const more = { folder: folder({ ...a, ...b, '0003_c': 'create table c ()' }) };
+  expect(await migrate(warehouse, [], more)).toEqual(['0003_c']);
   expect(await tables()).toEqual(['a', 'c']);
 });
 
@@ -62,23 +64,19 @@ test('a schema that is up to date is recognised: nothing is locked or made', asy
   holder.release();
 });
 
-test('processes that start at once apply each step once', async () => {
+test('processes that start together apply each step once', async () => {
   const slow = { '0002_slow': 'create table b (); select pg_sleep(0.2)' };
   const steps = folder({ ...a, ...slow, '0003_c': 'create table c ()' });
-  const programs = [1, 2, 3].map(() =>
-    run(new URL('programs/migrate.ts', import.meta.url), [database.url, steps.href]),
-  );
-  const results = await Promise.all(
-    programs.map(async (program) => JSON.parse(await program.line()) as string[]),
-  );
+  const programs = [1, 2, 3].map(() => migrating(steps));
+  const results = await Promise.all(programs.map(async (one) => JSON.parse(await one.line()) as string[]));
   expect(results.flat().sort()).toEqual(['0001_a', '0002_slow', '0003_c']);
   expect(await Promise.all(programs.map((program) => program.ended()))).toEqual([0, 0, 0]);
 });
 
-test('a migration that is killed leaves nothing, and does not lock out the next', async () => {
+test('a killed migration leaves nothing and blocks no later one', async () => {
   const steps = { ...a, '0002_b': 'create table b (); select pg_sleep(60) /* killed here */' };
   const { warehouse } = database;
-  const program = run(new URL('programs/migrate.ts', import.meta.url), [database.url, folder(steps).href]);
+  const program = migrating(folder(steps));
   const sleeping = `select pid from pg_stat_activity
     where query like '%killed here%' and pid <> pg_backend_pid() and datname = current_database()`;
   await until('it sleeps within the second step', async () => (await rowsOf(sleeping)).length > 0);
@@ -107,9 +105,8 @@ test('a lost connection is retried, and reported when it is lost each time', asy
 });
 
 test('a step that fails is named, and everything is rolled back', async () => {
-  const { warehouse } = database;
-  const steps = folder({ ...a, '0002_bad': 'create table b (); select 1/0' });
-  await expect(migrate(warehouse, [], { folder: steps })).rejects.toThrow(/0002_bad.*division by zero/);
+  const steps = { folder: folder({ ...a, '0002_bad': 'create table b (); select 1/0' }) };
+  await expect(migrate(database.warehouse, [], steps)).rejects.toThrow(/0002_bad.*division by zero/);
   expect(await tables()).toEqual([]);
 });
 
@@ -163,7 +160,7 @@ test('an ordinary role that owns its database can migrate it', async () => {
   }
 });
 
-test('tables of another program with the same names are refused and stay', async () => {
+test('tables of another program are refused and stay', async () => {
   const { warehouse } = database;
   await warehouse.pool.query('create schema ops; create table ops.runs (theirs int)');
   await warehouse.pool.query('create schema lab; create table lab.things (theirs int)');

@@ -11,6 +11,8 @@ import {
 import { idBy, listOf } from '../../../../src/connectors/jira/lists.ts';
 import { Misconfigured, UnexpectedContent } from '../../../../src/core/errors.ts';
 import { parseJson } from '../../../../src/core/json.ts';
+import type { Json } from '../../../../src/core/request.ts';
+import type { Window } from '../../../../src/core/stream.ts';
 
 /** What the clocks of a zone show at an instant, as milliseconds of a clock in UTC. */
 const wallOf = (timeZone: string, at: number): number => {
@@ -61,13 +63,10 @@ describe('quoted minutes', () => {
     );
   });
 
-  it('of a zone that is not known cover the same instants in any zone the server may read them in', () => {
+  it('of an unknown zone cover the same instants in every zone that the server may have', () => {
     const form = quotedMinutes();
-    const instant = fc.date({
-      min: new Date('2000-01-01'),
-      max: new Date('2035-01-01'),
-      noInvalidDate: true,
-    });
+    const [min, max] = [new Date('2000-01-01'), new Date('2035-01-01')];
+    const instant = fc.date({ min, max, noInvalidDate: true });
     const zones = ['Pacific/Kiritimati', 'Etc/GMT+12', 'Europe/Berlin', 'America/St_Johns'];
     fc.assert(
       fc.property(instant, fc.constantFrom(...zones), (at, zone) => {
@@ -93,7 +92,7 @@ describe('other literals', () => {
     expect(days('').to(new Date('2024-03-09T09:00:00.001Z'))).toBe('2024-03-11');
   });
 
-  it('a zone this machine does not know is no zone', () => {
+  it('a zone that this machine does not have is no zone', () => {
     expect([isTimeZone('Mars/Olympus_Mons'), isTimeZone('Europe/Berlin')]).toEqual([false, true]);
   });
 });
@@ -103,19 +102,15 @@ describe('queries', () => {
   const scope = { start, filter: undefined };
 
   it('are bounded by created and ordered by key, with or without a window', () => {
-    expect(windowJql(epochMillis, scope)).toBe('created >= 946684800000 ORDER BY key ASC');
-    expect(windowJql(epochMillis, scope, { field: 'created', from: new Date(1), to: new Date(2) })).toBe(
-      'created >= 1 AND created < 2 ORDER BY key ASC',
-    );
-    expect(windowJql(epochMillis, scope, { field: 'created', to: new Date(2) })).toBe(
-      'created >= 946684800000 AND created < 2 ORDER BY key ASC',
-    );
-    expect(windowJql(epochMillis, scope, { field: 'updated', from: new Date(5) })).toBe(
-      'created >= 946684800000 AND updated >= 5 ORDER BY key ASC',
-    );
+    const [key, from, to] = ['ORDER BY key ASC', new Date(1), new Date(2)];
+    const jql = (window?: Window) => windowJql(epochMillis, scope, window);
+    expect(jql()).toBe(`created >= 946684800000 ${key}`);
+    expect(jql({ field: 'created', from, to })).toBe(`created >= 1 AND created < 2 ${key}`);
+    expect(jql({ field: 'created', to })).toBe(`created >= 946684800000 AND created < 2 ${key}`);
+    expect(jql({ field: 'updated', from })).toBe(`created >= 946684800000 AND updated >= 1 ${key}`);
   });
 
-  it('keep the filter of the user within parentheses of its own', () => {
+  it('keep the filter of the user in parentheses of its own', () => {
     const filter = filterOf(' project = A OR project = B ');
     expect(windowJql(epochMillis, { start, filter })).toBe(
       'created >= 946684800000 AND (project = A OR project = B) ORDER BY key ASC',
@@ -134,7 +129,7 @@ describe('queries', () => {
     "summary ~ 'open",
     'summary ~ "a\\"',
     'project = a\\( ) OR (project = b\\)',
-  ])('refuse a filter that could reach out of its parentheses or order the walk: %s', (jql) => {
+  ])('refuse a filter that could leave its parentheses or set an order: %s', (jql) => {
     expect(() => filterOf(jql)).toThrow(Misconfigured);
   });
 
@@ -143,7 +138,7 @@ describe('queries', () => {
     "summary ~ 'it is \\' fine ('",
     'summary ~ "say \\"hi\\" :)"',
     '((project = A))',
-  ])('let a filter through whose quotes hold what would be wrong outside of them: %s', (jql) => {
+  ])('accept a filter with such text within quotes: %s', (jql) => {
     expect(filterOf(jql)).toBe(jql);
   });
 });
@@ -173,10 +168,11 @@ describe('lists', () => {
     expect(() => list(body)).toThrow('/some/list');
   });
 
-  it('tell records apart by text, numbers and numbers beyond a double', () => {
+  it('identify records by text, numbers and numbers beyond a double', () => {
     const id = idBy('id', 'name');
     const [big] = list(parseJson(Buffer.from('[{"id":9007199254740993}]')));
-    expect([id({ id: '7' }), id({ id: 7 }), id(big), id({ name: 'n' }), id({}), id(null), id('x')]).toEqual([
+    const records = [{ id: '7' }, { id: 7 }, big, { name: 'n' }, {}, null, 'x'];
+    expect(records.map((record) => id(record as Json))).toEqual([
       '7',
       '7',
       '9007199254740993',

@@ -1,43 +1,46 @@
 import { describe, expect, it } from 'vitest';
 import { status, total } from '../../../../simulators/shared/faults.ts';
+import type { When } from '../../../../simulators/shared/script.ts';
 import { systemFields } from '../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { AuthFailed, Forbidden, Missing } from '../../../../src/core/errors.ts';
-import { type Opened, opened } from './opened.ts';
+import { dialects } from '../../../support/small-site.ts';
+import { now, type Opened, opened } from './opened.ts';
 
-const dialects = [
-  ['the contract', { dialect: 'contract' }],
-  ['the contract and nothing else', { dialect: 'contract', bare: true }],
-  ['the vendor', { dialect: 'vendor' }],
-] as const;
+/** A tracker of the vendor's dialect that answers an endpoint always with this status. */
+const closed = async (when: When, code: number, body?: string) => {
+  const tracker = await opened({ dialect: 'vendor' });
+  const answer = status(code, body === undefined ? {} : { body });
+  return { tracker, rule: tracker.simulator.script.at({ ...when, times: Infinity }, answer) };
+};
 
-describe.each(dialects)('against %s', (_, options) => {
-  const vendor = options.dialect === 'vendor';
-  const bare = 'bare' in options;
+const listing = (body: unknown) => status(200, { body: JSON.stringify(body) });
 
-  it('an issue exists until it is deleted', async () => {
+describe.each(dialects)('a tracker of the dialect $name', ({ options: { dialect }, bare }) => {
+  const options = { dialect, bare };
+
+  it('answers 404 for an issue once it is deleted', async () => {
     const tracker = await opened(options);
-    const stream = tracker.flow('issues');
+    const { exists } = tracker.flow('issues');
     const [id = ''] = tracker.simulator.oracle().issues.keys();
-    // A server that cannot be asked for one issue says "no" of every one: the canary of the same project does, too.
-    expect(await stream.exists?.(id, tracker.signal)).toBe(!bare);
+    // A server without single issues denies every one, that of the same project which must exist included.
+    expect(await exists?.(id, tracker.signal)).toBe(!bare);
     tracker.simulator.state.delete(id);
-    expect(await stream.exists?.(id, tracker.signal)).toBe(false);
+    expect(await exists?.(id, tracker.signal)).toBe(false);
   });
 
-  it('preflight says who we are and what the server speaks, and gives its clock', async () => {
+  it('is found by preflight: its account, its dialect, its clock', async () => {
     const tracker = await opened(options);
-    const { clock, account, dialect } = await tracker.source.preflight(tracker.signal);
-    expect(clock).toEqual(new Date('2025-03-10T12:00:00Z'));
-    expect(account).toBe(bare ? undefined : tracker.simulator.email);
-    expect(dialect).toContain(
-      vendor ? 'search: page tokens, no totals' : 'search: offset paging with totals',
-    );
-    expect(dialect).toContain(bare ? 'changelog: not given by the search' : 'changelog: with its issue');
+    const found = await tracker.source.preflight(tracker.signal);
+    expect(found.clock).toEqual(now);
+    expect(found.account).toBe(bare ? undefined : tracker.simulator.email);
+    const search = dialect === 'vendor' ? 'page tokens, no totals' : 'offset paging with totals';
+    const changelog = bare ? 'not given by the search' : 'with its issue';
+    expect(found.dialect).toEqual(expect.arrayContaining([`search: ${search}`, `changelog: ${changelog}`]));
   });
 });
 
-describe('what entities’ existence is asked of', () => {
-  it('is one request each, and answered by any entity of the site', async () => {
+describe('existence of an entity', () => {
+  it('is one request each', async () => {
     const tracker = await opened({ dialect: 'vendor' });
     const { projects, boards, users } = tracker.simulator.oracle();
     const some = { projects: projects[0]?.id, boards: boards[0]?.id, users: users[0]?.accountId };
@@ -50,151 +53,120 @@ describe('what entities’ existence is asked of', () => {
     }
   });
 
-  it('is no reason to believe anything while the credentials do not hold', async () => {
-    const tracker = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
-    const [id = ''] = tracker.simulator.oracle().issues.keys();
-    await expect(tracker.flow('issues').exists?.(id, tracker.signal)).rejects.toThrow(AuthFailed);
-  });
-
-  it('is not answered by an error of the server', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const [id = ''] = tracker.simulator.oracle().issues.keys();
+  it('is not concluded from wrong credentials or a 403', async () => {
+    const stranger = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
+    const [id = ''] = stranger.simulator.oracle().issues.keys();
+    await expect(stranger.flow('issues').exists?.(id, stranger.signal)).rejects.toThrow(AuthFailed);
     const ofIt = ({ path }: { readonly path: string }) => path.endsWith(id);
-    const rule = tracker.simulator.script.at(
-      { endpoint: '/rest/api/3/issue/{id}', match: ofIt, times: Infinity },
-      status(403),
-    );
+    const { tracker, rule } = await closed({ endpoint: '/rest/api/3/issue/{id}', match: ofIt }, 403);
     await expect(tracker.flow('issues').exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
     expect(rule.fired).toBe(1);
   });
 });
 
 describe('fields', () => {
-  const search = '/rest/api/3/field/search';
-  const plain = '/rest/api/3/field';
-  const listing = (fields: readonly object[]) => status(200, { body: JSON.stringify(fields) });
-  const asked = (tracker: Opened) => tracker.searches().at(-1)?.fields;
+  const [search, plain] = ['/rest/api/3/field/search', '/rest/api/3/field'];
+  const requested = (tracker: Opened) => tracker.searches().at(-1)?.fields;
+  /** The ids of all fields but those of single projects, which the plain list alone has. */
+  const shared = (tracker: Opened) =>
+    tracker.simulator.oracle().fields.flatMap(({ id, scope }) => (scope === undefined ? [id] : []));
 
-  it('name what is asked of each issue: the system’s own and every custom one, of single projects, too', async () => {
+  it('that are requested of each issue are the system fields and every custom one, of single projects too', async () => {
     const tracker = await opened({ dialect: 'vendor' });
-    const own = tracker.simulator.oracle().fields.filter((field) => field.scope !== undefined);
-    expect(own.map(({ id }) => id)).toEqual(['customfield_10044']);
+    const { fields } = tracker.simulator.oracle();
+    expect(fields.filter(({ scope }) => scope !== undefined).map(({ id }) => id)).toEqual([
+      'customfield_10044',
+    ]);
     tracker.simulator.state.update('10050', { custom: { customfield_10044: 'high' } });
     const { rows } = await tracker.read('issues');
-    const custom = tracker.simulator.oracle().fields.filter((field) => field.custom);
+    const custom = fields.filter((field) => field.custom).map(({ id }) => id);
     expect(custom.length).toBeGreaterThan(5);
-    expect(asked(tracker)).toEqual([...systemFields, ...custom.map(({ id }) => id)]);
-    expect(rows.find((row) => String(row.id) === '10050')?.custom_fields).toContain(
-      '"customfield_10044":"high"',
-    );
+    expect(requested(tracker)).toEqual([...systemFields, ...custom]);
+    const row = rows.find(({ id }) => String(id) === '10050');
+    expect(row?.custom_fields).toContain('"customfield_10044":"high"');
   });
 
-  it('are those of both lists, each once, as the search of fields tells it', async () => {
+  it('are those of both lists, each once', async () => {
     const tracker = await opened({ dialect: 'vendor' });
     const { ids, rows, end } = await tracker.read('fields');
     const truth = tracker.simulator.oracle().fields.map(({ id }) => id);
     expect(ids).toEqual(truth);
     expect(end).toMatchObject({ expected: truth.length, fetched: truth.length, matched: true });
-    const [own] = rows.slice(-1);
+    const own = rows.at(-1);
     expect(own).toMatchObject({ id: 'customfield_10044', name: 'Risk', custom: true });
     expect(JSON.parse(String(own?._extra))).toEqual({ scope: { type: 'PROJECT', project: { id: '10002' } } });
     expect(rows.slice(0, -1).map((row) => row.description)).toEqual(truth.slice(1).map(() => ''));
   });
 
-  it('that no rule of the vendor makes custom are asked for where the server lists them, and their values land', async () => {
+  it('without a sign of the vendor that they are custom are requested where the server lists them', async () => {
     const tracker = await opened({ bare: true });
-    tracker.simulator.script.at(
-      { endpoint: search, times: Infinity },
-      status(200, {
-        body: JSON.stringify({
-          isLast: true,
-          values: [
-            { id: 'summary', name: 'Summary' },
-            { id: 'team', name: 'Team' },
-            { id: 'sprint', name: 'Sprint' },
-            { id: 'rank', name: 'Rank', schema: { type: 'string', system: 'rank' } },
-            { id: 'secret', name: 'Secret', custom: false },
-          ],
-        }),
-      }),
-    );
+    const values = [
+      { id: 'summary', name: 'Summary' },
+      { id: 'team', name: 'Team' },
+      { id: 'sprint', name: 'Sprint' },
+      { id: 'rank', name: 'Rank', schema: { type: 'string', system: 'rank' } },
+      { id: 'secret', name: 'Secret', custom: false },
+    ];
+    tracker.simulator.script.at({ endpoint: search, times: Infinity }, listing({ isLast: true, values }));
     tracker.simulator.state.setRaw('10050', 'team', '{"name":"Blue"}');
     tracker.simulator.state.setRaw('10050', 'sprint', '{"id":7,"name":"Sprint 7","state":"active"}');
     const { rows, children } = await tracker.read('issues');
-    expect(asked(tracker)).toEqual([...systemFields, 'team', 'sprint']);
-    const place = rows.findIndex((row) => String(row.id) === '10050');
-    expect(rows[place]?.custom_fields).toBe('{"team":{"name":"Blue"}}');
-    expect(children[place]?.sprints).toMatchObject([{ sprint_id: 7, name: 'Sprint 7' }]);
+    expect(requested(tracker)).toEqual([...systemFields, 'team', 'sprint']);
+    const n = rows.findIndex((row) => String(row.id) === '10050');
+    expect(rows[n]?.custom_fields).toBe('{"team":{"name":"Blue"}}');
+    expect(children[n]?.sprints).toMatchObject([{ sprint_id: 7, name: 'Sprint 7' }]);
   });
 
   it.each([403, 404])('come from the plain list where their search answers %i', async (code) => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(code));
-    const open = tracker.simulator.script.at(
-      { endpoint: plain, times: Infinity },
-      listing([{ id: 'customfield_1', name: 'Ours', custom: true, schema: { type: 'string' } }]),
-    );
+    const { tracker, rule } = await closed({ endpoint: search }, code);
+    const ours = [{ id: 'customfield_1', name: 'Ours', custom: true, schema: { type: 'string' } }];
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, listing(ours));
     expect((await tracker.read('fields')).ids).toEqual(['customfield_1']);
     await tracker.read('issues');
-    expect(asked(tracker)).toEqual([...systemFields, 'customfield_1']);
-    expect([shut.fired > 0, open.fired > 0]).toEqual([true, true]);
+    expect(requested(tracker)).toEqual([...systemFields, 'customfield_1']);
+    expect(rule.fired).toBeGreaterThan(0);
   });
 
   it.each([403, 404, 400])('come from their search alone where the plain list answers %i', async (code) => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const shut = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(code));
-    const shared = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
-    expect((await tracker.read('fields')).ids).toEqual(shared.map(({ id }) => id));
-    expect(shut.fired).toBe(1);
+    const { tracker, rule } = await closed({ endpoint: plain }, code);
+    expect((await tracker.read('fields')).ids).toEqual(shared(tracker));
+    expect(rule.fired).toBe(1);
   });
 
-  it('are not taken for complete where the plain list fails otherwise', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const broken = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(500));
+  it('are incomplete where the plain list answers 500: all are requested', async () => {
+    const { tracker, rule } = await closed({ endpoint: plain }, 500);
     expect((await tracker.read('fields')).end.matched).toBe(false);
-    // There may be others than those of the search: all are asked for.
     await tracker.read('issues');
-    expect(asked(tracker)).toEqual(expect.arrayContaining(['*all', ...systemFields]));
-    expect(broken.fired).toBeGreaterThan(1);
+    expect(requested(tracker)).toEqual(expect.arrayContaining(['*all', ...systemFields]));
+    expect(rule.fired).toBeGreaterThan(1);
   });
 
-  it('that cannot be read are asked for all at once', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(403));
+  it('are all requested where no list can be read', async () => {
+    const { tracker } = await closed({ endpoint: search }, 403);
     tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
     await expect(tracker.read('fields')).rejects.toThrow(Forbidden);
     const { rows } = await tracker.read('issues');
-    expect(asked(tracker)).toEqual(['*all', ...systemFields]);
+    expect(requested(tracker)).toEqual(['*all', ...systemFields]);
     expect(rows.some((row) => row.custom_fields !== '{}')).toBe(true);
-    expect(shut.fired).toBeGreaterThan(1);
   });
 
-  it('whose list does not add up are asked for all at once, and mean what is known of them', async () => {
+  it('are all requested, and by their names, where their list does not add up', async () => {
     const tracker = await opened({ dialect: 'vendor' });
-    const lying = tracker.simulator.script.at(
-      { endpoint: search, times: Infinity },
-      total((stated) => stated + 3),
-    );
+    const larger = total((stated) => stated + 3);
+    const rule = tracker.simulator.script.at({ endpoint: search, times: Infinity }, larger);
     const { rows } = await tracker.read('issues');
-    // By their names as well: a server need not know the word for all.
-    const known = tracker.simulator
-      .oracle()
-      .fields.filter(({ custom, scope }) => custom && scope === undefined);
-    expect(asked(tracker)).toEqual(
-      expect.arrayContaining(['*all', ...systemFields, ...known.map(({ id }) => id)]),
-    );
+    const custom = shared(tracker).filter((id) => id.startsWith('customfield_'));
+    expect(requested(tracker)).toEqual(expect.arrayContaining(['*all', ...systemFields, ...custom]));
     expect(rows.some((row) => row.story_points !== null)).toBe(true);
-    expect((await tracker.source.preflight(tracker.signal)).dialect).toContain(
-      'fields: all (the server has no complete list of them)',
-    );
-    expect(lying.fired).toBeGreaterThan(1);
+    const { dialect } = await tracker.source.preflight(tracker.signal);
+    expect(dialect).toContain('fields: all (the server has no complete list of them)');
+    expect(rule.fired).toBeGreaterThan(1);
   });
 
-  it('are read by offset with a seam where nextPage only counts on: one that moves while they are read is not lost', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
+  it('are read by overlapping offsets where nextPage only counts: one that moves is not missed', async () => {
+    const { tracker } = await closed({ endpoint: plain }, 404);
     const { fields } = tracker.simulator.state;
-    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
-    // One goes from before the walk and another comes at the end: the total stays, and what stood between moves by one.
+    // One goes from before the place and another comes at the end: the total stays.
     tracker.simulator.script.at(
       { endpoint: search, match: ({ query }) => query.startAt !== undefined },
       ({ state }) => {
@@ -202,85 +174,70 @@ describe('fields', () => {
         state.addField({ id: 'customfield_1', name: 'New', custom: true, schema: { type: 'string' } });
       },
     );
-    const { ids } = await tracker.read('fields');
-    const truth = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
-    expect(ids).toEqual(expect.arrayContaining(truth.map(({ id }) => id)));
+    expect((await tracker.read('fields')).ids).toEqual(expect.arrayContaining(shared(tracker)));
   });
 
-  it('must be known before an issue becomes rows', async () => {
+  it('must be read before an issue becomes rows', async () => {
     const tracker = await opened();
     expect(() => tracker.flow('issues').transform({}, {})).toThrow('preflight');
   });
 });
 
-describe('groups', () => {
-  it('without a list at the server and without names are not there, and the reason says what to do', async () => {
+describe('groups and users that may not be listed', () => {
+  it('are missing where the server has no list, and the reason says what to do', async () => {
     const tracker = await opened({ bare: true });
     await expect(tracker.read('groups')).rejects.toThrow(Missing);
     await expect(tracker.read('groups')).rejects.toThrow('TRACKER_GROUPS');
   });
 
-  it('that may not be listed are closed, and the reason says what to do', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const shut = tracker.simulator.script.at(
-      { endpoint: '/rest/api/3/group/bulk', times: Infinity },
-      status(403),
-    );
-    await expect(tracker.read('groups')).rejects.toThrow(Forbidden);
-    await expect(tracker.read('groups')).rejects.toThrow(/"Browse users and groups".*TRACKER_GROUPS/);
-    expect(shut.fired).toBe(2);
-  });
-});
-
-describe('users', () => {
-  it.each(['contract', 'vendor'] as const)(
-    'of a %s that may not be listed are closed, and the reason says what is missing',
-    async (dialect) => {
+  it.each([
+    ['groups', 'vendor', /group\/bulk$/, /"Browse users and groups".*TRACKER_GROUPS/],
+    [
+      'users',
+      'vendor',
+      /users?\/search$/,
+      /^GET \/rest\/api\/3\/users?\/search answered 403.*"Browse users and groups"/,
+    ],
+    [
+      'users',
+      'contract',
+      /users?\/search$/,
+      /^GET \/rest\/api\/3\/users?\/search answered 403.*"Browse users and groups"/,
+    ],
+  ] as const)(
+    'are forbidden, and the reason says what is missing: %s of a %s',
+    async (name, dialect, path, why) => {
       const tracker = await opened({ dialect });
-      const shut = tracker.simulator.script.at(
-        { match: ({ path }) => /users?\/search$/.test(path), times: Infinity },
-        status(403),
-      );
-      await expect(tracker.read('users')).rejects.toThrow(Forbidden);
-      await expect(tracker.read('users')).rejects.toThrow(
-        /^GET \/rest\/api\/3\/users?\/search answered 403.*"Browse users and groups"/,
-      );
-      expect(shut.fired).toBeGreaterThan(1);
+      const when = { match: (one: { readonly path: string }) => path.test(one.path), times: Infinity };
+      const rule = tracker.simulator.script.at(when, status(403));
+      await expect(tracker.read(name)).rejects.toThrow(Forbidden);
+      await expect(tracker.read(name)).rejects.toThrow(why);
+      expect(rule.fired).toBeGreaterThan(1);
     },
   );
 
-  it('that may not be listed are not none because a search finds none: to whom lacks the permission the vendor finds nobody', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const shut = tracker.simulator.script.at(
-      { endpoint: '/rest/api/3/users/search', times: Infinity },
-      status(403),
-    );
-    const nobody = tracker.simulator.script.at(
-      { endpoint: '/rest/api/3/user/search', times: Infinity },
-      status(200, { body: '[]' }),
-    );
+  it('are not none because a search finds none: the vendor shows nobody to an account without the permission', async () => {
+    const { tracker, rule } = await closed({ endpoint: '/rest/api/3/users/search' }, 403);
+    const nobody = tracker.simulator.script.at({ endpoint: '/rest/api/3/user/search' }, listing([]));
     await expect(tracker.read('users')).rejects.toThrow(
       /users\/search answered 403.*"Browse users and groups"/,
     );
-    expect([shut.fired, nobody.fired]).toEqual([1, 1]);
+    expect([rule.fired, nobody.fired]).toEqual([1, 1]);
   });
 });
 
-describe('answers that are not lists', () => {
-  it.each(['projects', 'boards', 'users', 'statuses'])('never count as an empty list of %s', async (name) => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const bad = tracker.simulator.script.at(
-      { times: Infinity },
-      status(200, { body: '{"errorMessages":["not today"],"errors":{}}' }),
-    );
+it.each(['projects', 'boards', 'users', 'statuses'])(
+  'an answer that is no list is no empty list of %s',
+  async (name) => {
+    const { tracker, rule } = await closed({}, 200, '{"errorMessages":["not today"],"errors":{}}');
     await expect(tracker.read(name)).rejects.toThrow('no list');
-    expect(bad.fired).toBeGreaterThan(0);
-  });
-});
+    expect(rule.fired).toBeGreaterThan(0);
+  },
+);
 
 it('no more requests a second are sent than TRACKER_REQUESTS_PER_SECOND allows', async () => {
   const tracker = await opened({ issues: 1 }, { requestsPerSecond: 2 });
   await Promise.all(['projects', 'priorities', 'statuses'].map((name) => tracker.read(name)));
-  // Sent at once, the second and the third wait half a second each.
+  // Sent together, the second and the third wait half a second each.
   expect(tracker.source.http.counters.throttledMs).toBeGreaterThan(500);
 });

@@ -89,7 +89,7 @@ test('any table, written in any dialect and cut anywhere, is read as the same ce
   );
 });
 
-describe('R6: what a CSV file may be written like', () => {
+describe('a CSV file', () => {
   test('a byte order mark, CRLF, quotes, quotes written twice, embedded line ends and commas are read exactly', async () => {
     const text = '\ufeffa,b\r\n"1,5","say ""hi"""\r\n"two\nlines","two\r\nlines"\r\n"lone\rreturn",x\r\n';
     expect(await cells(text)).toEqual([
@@ -99,11 +99,11 @@ describe('R6: what a CSV file may be written like', () => {
     ]);
   });
 
-  test('a byte order mark that comes byte by byte is no part of the first name', async () => {
+  test('a byte order mark in pieces is no part of the first name', async () => {
     expect((await read('\ufeffa,b\n1,2\n', {}, 1)).header).toEqual(['a', 'b']);
   });
 
-  test('a line end may be missing behind the last line, and a file may have no lines', async () => {
+  test('the last line may have no end, and a file no lines', async () => {
     expect(await cells('a,b\n1,2')).toEqual([['1', '2']]);
     expect(await cells('a,b\n')).toEqual([]);
     expect(await cells('a,b')).toEqual([]);
@@ -111,7 +111,7 @@ describe('R6: what a CSV file may be written like', () => {
 
   test.each([
     ['a quote within a cell', 'a,b\n5" disc,1\n2,3\n', 'a quote is within'],
-    ['text behind a closing quote', 'a,b\n"x"y,1\n2,3\n', 'text follows'],
+    ['text after a closing quote', 'a,b\n"x"y,1\n2,3\n', 'text follows'],
     ['a lone carriage return', 'a,b\nx\ry,1\n2,3\n', 'a carriage return is'],
     ['a lone carriage return beside quotes', 'a,b\n"z",x\ry\n2,3\n', 'a carriage return is'],
   ])('%s makes its line unreadable, and only that', async (_, text, why) => {
@@ -149,7 +149,7 @@ describe('R6: what a CSV file may be written like', () => {
   });
 });
 
-test('R8: a line with too few or too many cells keeps their number', async () => {
+test('a line with too few or too many cells keeps their number', async () => {
   const lines = linesOf(await read('a,b\n1,2\n3\n4,5,6\n"x"y,7\n'));
   expect(lines.map(({ count }) => count)).toEqual([2, 1, 3, 0]);
 });
