@@ -726,7 +726,7 @@ test('a run that cannot become a row stays rejected when a run of another DAG ha
   const id = '2026-03-01';
   const bad = state.start('load', { id });
   state.start('send', { id });
-  const one = { concurrency: 1 };
+  const one = { deps: { concurrency: 1 } };
   const rejects = 'select status from ops.rejects order by reject_id';
   const open = [{ status: 'open' }];
   expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
@@ -772,7 +772,7 @@ test('a run of another DAG than requested is refused', async () => {
   const endpoint = '/api/v2/dag-runs/{name}/{dagRunId}';
   const times = Number.POSITIVE_INFINITY;
   const mixed = script.at({ endpoint, times, match: ({ path }) => /load/.test(path) }, ofSend);
-  const report = await rig.sync({}, { concurrency: 1 });
+  const report = await rig.sync({}, { deps: { concurrency: 1 } });
   expect(mixed.fired).toBeGreaterThan(0);
   expect(report.status).toBe('partly_failed');
   expect(JSON.stringify(report.streams)).toMatch(/of load.* of send/);
