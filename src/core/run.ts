@@ -80,7 +80,7 @@ export interface StreamReport extends Report {
   readonly receipt: Receipt;
   readonly slices: number;
   /** Why it is not ok, in one sentence. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 export interface RunReport extends Report {

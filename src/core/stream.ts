@@ -81,26 +81,21 @@ export interface SliceContext {
 export interface Job {
   readonly id: string | undefined;
   readonly status: 'creating' | 'submitted' | 'ready' | 'failed' | 'expired' | 'abandoned';
-  /** How many were created for this slice, this one included. */
-  readonly attempt: number;
   readonly submittedAt: Date | undefined;
   /** Days of its slice were read after it was submitted, for another slice. */
-  readonly overtaken?: true;
+  readonly overtaken?: boolean;
 }
 
 /** The jobs of one slice; every call is durable when it returns. */
 export interface JobLedger {
   /** The newest job of the slice, from this run or one before it; undefined if none was created yet. */
   current(): Promise<Job | undefined>;
-  /**
-   * Says, before it is asked for, that one is created; gives its attempt number. `request`: what is asked, as
-   * text for people.
-   */
-  creating(request: string): Promise<number>;
+  /** Says, before it is asked for, that one is created. `request`: what is asked, as text for people. */
+  creating(request: string): Promise<unknown>;
   /** The newest job has this id now. */
-  submitted(id: string): Promise<void>;
+  submitted(id: string): Promise<unknown>;
   /** The newest job's state changed. */
-  became(status: Job['status'], reason?: string): Promise<void>;
+  became(status: Job['status'], reason?: string): Promise<unknown>;
 }
 
 /** What decides, besides the record, which rows it becomes. */

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { Partition } from '../core/stream.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import type { RunDeps } from './context/deps.ts';
 import { chosenStreams } from './context/select-streams.ts';
@@ -9,16 +8,19 @@ import type { Mode, Planning, Request, StreamPlan } from './sync/plan.ts';
 import { planStream } from './sync/sync-stream.ts';
 
 /** What a run would do for one stream. */
-export interface PlannedStream {
+export interface PlannedStream extends Size {
   readonly stream: string;
   readonly mode: Mode;
-  readonly from?: Date;
-  readonly to?: Date;
+  readonly from: Date | undefined;
+  readonly to: Date | undefined;
   /** Why everything is read again that was not asked for. */
-  readonly why?: string;
+  readonly why: string | undefined;
+}
+
+interface Size {
   /** Partitions known now; windows are halved further while reading. */
   readonly slices: number;
-  /** Records, where the source can say so cheaply. */
+  /** Records, where the source can say so cheaply; of days an upper bound. */
   readonly records?: number;
   /** Requests, where the records are known. */
   readonly requests?: number;
@@ -35,57 +37,38 @@ const pageSize = 100;
  */
 export async function plan(
   deps: RunDeps,
-  options: {
-    readonly streams?: readonly string[];
-    readonly full?: boolean;
-    readonly window?: Request['window'];
-  },
+  { streams, full = false, window }: Partial<Request> & { readonly streams?: readonly string[] },
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
   const { rows } = await sql<{ source_id: number }>`select source_id from ops.sources
     where name = ${deps.source.name}`.execute(deps.warehouse.db);
   const sourceId = rows[0]?.source_id ?? 0;
-  const { clock } = await deps.source.preflight(deps.signal);
-  const request: Request = { full: options.full === true, window: options.window };
+  const { signal } = deps;
+  const { clock } = await deps.source.preflight(signal);
+  const request: Request = { full, window };
   const planned: PlannedStream[] = [];
-  for (const stream of chosenStreams(deps, options.streams)) {
-    const of = { deps, sourceId, stream, request, clock, signal: deps.signal };
-    const { planning, plan: what } = await planStream(of);
-    if (what === undefined) continue;
-    const owners = await ownersOf(planning, whichFor(what));
-    const { mode, why, window: { from, to } = {} } = what;
-    planned.push({
-      stream: stream.name,
-      mode,
-      ...(why !== undefined && { why }),
-      ...(from !== undefined && { from }),
-      ...(to !== undefined && { to }),
-      ...(await sizeOf(planning, what, owners)),
-    });
+  for (const stream of chosenStreams(deps, streams)) {
+    const { planning, plan } = await planStream({ deps, sourceId, stream, request, clock, signal });
+    if (plan === undefined) continue;
+    const { mode, why, window: { from, to } = {} } = plan;
+    planned.push({ stream: stream.name, mode, why, from, to, ...(await sizeOf(planning, plan)) });
   }
   return planned;
 }
 
-type Size = Pick<PlannedStream, 'slices' | 'records' | 'requests' | 'seconds'>;
-
-/** The slices of a stream; its records (of days: an upper bound) and requests where the source can say so. */
-async function sizeOf(
-  { deps, sourceId, stream, clock }: Planning,
-  { window }: StreamPlan,
-  owners: readonly (Partition | undefined)[],
-): Promise<Size> {
+/** The slices of a stream, and its records and requests where the source can say so. */
+async function sizeOf(planning: Planning, plan: StreamPlan): Promise<Size> {
+  const { deps, sourceId, stream, clock } = planning;
   const { days, windows } = stream;
+  const { window } = plan;
+  const owners = await ownersOf(planning, whichFor(plan));
   if (days === undefined) {
     const records = window && (await windows?.count({ window }, deps.signal));
     if (records === undefined) return { slices: owners.length };
     return { slices: owners.length, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
   }
-  const now = clock ?? new Date();
-  const context = sliceContext(
-    { deps, run: { sourceId, runId: '0' }, clock, now: () => now },
-    stream,
-    undefined,
-  );
+  const now = (): Date => clock ?? new Date();
+  const context = sliceContext({ deps, run: { sourceId, runId: '0' }, clock, now }, stream);
   const slices = slicesOfDays(days, window, owners);
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {

@@ -167,7 +167,7 @@ describe('one bad answer to the rest of a list that came truncated with its issu
     expect(await rig.sync(issues)).toMatchObject(succeeded);
     expect(rule.fired).toBe(1);
     expect(await issueDifferences(rig)).toEqual([]);
-    expect(await rig.rows("select from ops.streams where stream = 'worklogs'")).toEqual([]);
+    expect(await rig.rows("select from ops.streams where stream = 'issues.worklogs'")).toEqual([]);
   });
 
   test('is believed when it comes twice: the records were deleted meanwhile', async () => {

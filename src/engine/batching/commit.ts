@@ -2,95 +2,95 @@
  * Commits a batch with what belongs to it: the receipt of its slice, the end of its walk, the run's counters.
  */
 
+import { sql } from 'kysely';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { Batch, type Reject } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import { tallyBatch, tallySlice } from '../context/run-context.ts';
+import { type RunContext, type Tally, tallyBatch, tallySlice } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 import { endSlice, type OpenSlice, type SliceEnd } from '../state/slice-state.ts';
 import { closeIfLast } from '../state/walk-state.ts';
 import type { WalkContext } from './walk-context.ts';
 
-/** Commits a batch; with `end` it is the slice's last one. */
+/** Commits a batch; with `end` it is the slice's last one. Throws `TooManyRejects` once its rejects are kept. */
 export async function commit(
   walking: WalkContext,
   batch: Batch,
-  open: OpenSlice,
+  { slice, sliceId }: OpenSlice,
   end?: SliceEnd,
   listing?: ListingLoad,
 ): Promise<Loaded> {
-  const { context, stream, tally } = walking;
+  const { context, stream, tally, unread, force, resolves } = walking;
   const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
-  const closing = tooMany === undefined ? end : undefined;
-  const loaded = await write(walking, batch, open, closing, listing);
+  const receipt = tooMany === undefined ? end : undefined;
+  const isComplete = receipt?.status === 'done' && receipt.lacks !== true && showsAll(stream);
+  const lists = isComplete ? { lists: scopeOf(stream, slice) } : {};
+  const close = async (session: Session, { isHeld }: Loaded): Promise<void> => {
+    if (receipt === undefined) return;
+    const status = isHeld ? 'partial' : receipt.status;
+    await endSlice(session, sliceId, context.run.runId, { ...receipt, status });
+    // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
+    if (unread.count <= 1) await closeWalk(session, walking);
+  };
+  const loaded = await loadCounted(walking, batch, { force, resolves, close, ...lists }, listing);
   if (tooMany !== undefined) throw tooMany;
-  if (closing !== undefined) {
-    walking.unread.count -= 1;
-    tallySlice(tally, closing);
-  }
+  if (receipt === undefined) return loaded;
+  unread.count -= 1;
+  tallySlice(tally, receipt);
   return loaded;
 }
 
-async function write(
-  walking: WalkContext,
+/** Loads a batch under the run's lease, and counts what it did. */
+export async function loadCounted(
+  {
+    context,
+    stream,
+    tally,
+  }: { readonly context: RunContext; readonly stream: Stream; readonly tally: Tally },
   batch: Batch,
-  open: OpenSlice,
-  closing?: SliceEnd,
+  how: Omit<Load, 'sourceId' | 'runId' | 'settings' | 'guard'>,
   listing?: ListingLoad,
 ): Promise<Loaded> {
-  const { context, stream, tally } = walking;
-  const showsScope = closing?.status === 'done' && closing.lacks !== true && showsAll(stream);
-  const listed = showsScope ? scopeOf(stream, open.slice) : undefined;
-  const how: Load = {
-    sourceId: context.run.sourceId,
-    runId: context.run.runId,
-    force: walking.force,
-    resolves: walking.resolves,
-    ...(listed !== undefined && { lists: listed }),
+  const { deps, run, lease } = context;
+  const whole: Load = {
+    ...how,
+    ...{ sourceId: run.sourceId, runId: run.runId, settings: lease.settings },
     close: async (session, result) => {
-      if (closing !== undefined) await endWith(walking, open, session, closing, result.isHeld);
-      await countBatch(session, context.run, stream.name, result);
+      await how.close(session, result);
+      await countBatch(session, run, stream.name, result);
     },
-    settings: context.lease.settings,
-    guard: (session) => context.lease.guard(session),
+    guard: (session) => lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
-  const loaded = await context.loads(() =>
-    load(context.deps.warehouse.pool, batch, how, context.lease.signal, listing),
-  );
+  const loaded = await context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
   tallyBatch(tally, loaded);
   return loaded;
-}
-
-/** Writes the slice's receipt, and closes the walk with its last slice. */
-async function endWith(
-  walking: WalkContext,
-  { sliceId }: OpenSlice,
-  session: Session,
-  receipt: SliceEnd,
-  isBraked: boolean,
-): Promise<void> {
-  const status = isBraked ? ('partial' as const) : receipt.status;
-  await endSlice(session, sliceId, walking.context.run.runId, { ...receipt, status });
-  // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
-  if (walking.unread.count <= 1) await closeWalk(session, walking);
 }
 
 /**
  * Closes the walk if every slice of it is done. Where a nested list is given that was closed before, the
  * checkpoint covers only part of the records: the next run reads everything.
  */
-export async function closeWalk(session: Pick<Session, 'trx'>, walking: WalkContext): Promise<boolean> {
-  const { context, stream, walk, nestedLists } = walking;
+export async function closeWalk(
+  session: Pick<Session, 'trx'>,
+  { context, stream, walk, nestedLists, coverage }: WalkContext,
+): Promise<void> {
   const { sourceId, runId } = context.run;
-  const coverage = nestedLists.hasOpened
-    ? { ...walking.coverage, words: walking.coverage.ours, whole: false }
-    : walking.coverage;
-  const isClosed = await closeIfLast(session, walk, { sourceId, stream: stream.name, runId, coverage });
-  if (isClosed) await nestedLists.forgetOpened(session);
-  return isClosed;
+  // A backfill has no checkpoint to say so.
+  const opened = walk.kind === 'backfill' ? [] : await nestedLists.opened();
+  const covered = opened.length > 0 ? { ...coverage, words: coverage.ours, whole: false } : coverage;
+  const isClosed = await closeIfLast(session, walk, {
+    sourceId,
+    stream: stream.name,
+    runId,
+    coverage: covered,
+  });
+  if (isClosed && opened.length > 0)
+    await sql`delete from ops.streams where source_id = ${sourceId} and stream = any (${[...opened]}::text[])`.execute(
+      session.trx,
+    );
 }
 
 /**
@@ -101,8 +101,7 @@ const showsAll = ({ absent, by, recentOnly }: Stream): boolean =>
   absent === 'delete' || (by === 'list' && recentOnly !== true);
 
 /** The rows that a complete reading of a slice shows. */
-export function scopeOf(stream: Stream, { partition = {}, window }: Slice): Scope {
-  const { days } = stream;
+export function scopeOf({ days }: Stream, { partition = {}, window }: Slice): Scope {
   if (days === undefined || window?.from === undefined || window.to === undefined)
     return { equal: partition };
   return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };
@@ -117,13 +116,9 @@ export async function salvage(walking: WalkContext, batch: Batch, open: OpenSlic
  * Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it.
  * They are counted already.
  */
-export async function keepRejected(
-  walking: WalkContext,
-  rejects: readonly Reject[],
-  open: OpenSlice,
-): Promise<void> {
+export async function keepRejected(walking: WalkContext, rejects: readonly Reject[]): Promise<void> {
   if (walking.context.lease.signal.aborted) return;
   const batch = new Batch(walking.stream);
   for (const reject of rejects) batch.reject(reject);
-  await write(walking, batch, open);
+  await loadCounted(walking, batch, { force: false, resolves: false, close: async () => undefined });
 }

@@ -1,21 +1,21 @@
-import type { BinaryWriter } from '../../load/binary.ts';
+import { BinaryWriter } from '../../load/binary.ts';
+
+/** Bytes at which a batch is full. */
+export const mostBytes = 3 << 19;
 
 /** Batches of one slice that are loaded while the next one is read. Each has memory of its own meanwhile. */
 export class UnderWay {
+  /** Memory that was used before. */
   readonly #spare: BinaryWriter[];
-  readonly #make: () => BinaryWriter;
   readonly #loads = new Set<Promise<unknown>>();
-  #lost: { readonly error: unknown } | undefined;
 
-  /** `spare`: memory that was used before, and takes back what is no longer needed. `make`: more of it. */
-  constructor(spare: BinaryWriter[], make: () => BinaryWriter) {
+  constructor(spare: BinaryWriter[]) {
     this.#spare = spare;
-    this.#make = make;
   }
 
   /** Memory for a batch. */
   writer(): BinaryWriter {
-    return this.#spare.pop() ?? this.#make();
+    return this.#spare.pop() ?? new BinaryWriter(mostBytes + (1 << 19));
   }
 
   /** Whether a load is under way. */
@@ -24,35 +24,29 @@ export class UnderWay {
   }
 
   /**
-   * Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Throws what one of them
-   * threw.
+   * Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Takes the memory back
+   * when it has ended. Throws what one of them threw.
    */
   async begin(most: number, writer: BinaryWriter, load: () => Promise<unknown>): Promise<void> {
+    // One that failed stays in the set, and is the first of it to be settled.
     while (this.#loads.size >= Math.max(most, 1)) await Promise.race(this.#loads);
-    if (this.#lost !== undefined) throw this.#lost.error;
+    await Promise.race([...this.#loads, undefined]);
     const one: Promise<unknown> = load()
-      .catch((error: unknown) => {
-        this.#lost ??= { error };
-      })
-      .finally(() => {
-        this.#loads.delete(one);
-        this.#spare.push(writer);
-      });
+      .then(() => this.#loads.delete(one))
+      .finally(() => this.#spare.push(writer));
+    one.catch(() => undefined);
     this.#loads.add(one);
-    if (most === 0) await this.landed();
+    if (most === 0) await one;
   }
 
   /** Waits for all. Throws what one of them threw. */
   async landed(): Promise<void> {
-    if (await this.failed()) throw this.#lost?.error;
+    await Promise.all(this.#loads);
   }
 
   /** Waits for all; true where one of them failed. */
   async failed(): Promise<boolean> {
-    while (this.busy) await Promise.all(this.#loads);
-    return this.#lost !== undefined;
+    const ended = await Promise.allSettled(this.#loads);
+    return ended.some(({ status }) => status === 'rejected');
   }
 }
-
-export const underWay = (spare: BinaryWriter[], make: () => BinaryWriter): UnderWay =>
-  new UnderWay(spare, make);

@@ -1,22 +1,23 @@
 /**
  * Lists that came only in part with their records (changelog, comments, worklogs), fetched record by record
  * for one walk. A list that the source gives for no record (the contract does not promise these endpoints)
- * is noted in `ops.streams` by the name of its child, and fails nothing. When it is given later,
- * everything is read again: the records read meanwhile lack it.
+ * is noted in `ops.streams` as `<stream>.<child>`, and fails nothing. When it is given later, everything is
+ * read again: the records read meanwhile lack it.
  */
 
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { Forbidden, Missing, Transient } from '../../core/errors.ts';
+import { BadData, Forbidden, Missing, Transient } from '../../core/errors.ts';
+import { plural } from '../../core/format.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, NestedList, Stream } from '../../core/stream.ts';
 import { nameOf, type Row } from '../../core/table.ts';
-import type { Session } from '../../load/session.ts';
+import type { Batch } from '../../load/batch.ts';
+import { lackedIn, target, typeOf } from '../../load/layout.ts';
 import { pages } from '../../reading/pages.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
-import { keyOf } from './unchanged.ts';
 
 /** A list that this many records were refused, and none was given, is not requested again in this walk. */
 const recordsUntilClosed = 3;
@@ -26,30 +27,32 @@ interface Endpoint {
   readonly name: string;
   /** The first child that is made of it. */
   readonly child: string;
+  /** Its name in `ops.streams`. */
+  readonly note: string;
   /** It was given for no record when it was last requested. */
   readonly wasClosed: boolean;
   answered: boolean;
   isClosed: boolean;
-  /** Keys of records that were refused it before it has answered once. */
+  /** Keys of records that were refused it. */
   readonly refused: Set<string>;
   /** One request at a time until it has answered: a whole page must not ask a closed endpoint. */
   readonly limit: LimitFunction;
 }
 
-/** What was read of a list; `records` is absent where nothing was, `trouble` where it is whole. */
-interface Answer {
-  readonly records?: readonly Json[];
-  readonly trouble?: Missing | Forbidden | Transient;
-}
-
-/** A list that the source did not give for a record, or not whole. */
-export interface RefusedList {
+/** A list of one record. */
+export interface ListRead {
   /** The record's key in the stream's table, as text. */
   readonly key: string;
   readonly endpoint: Endpoint;
-  readonly error: Missing | Forbidden | Transient;
+  readonly walk: PageWalk;
+  /** What is made of it: several children may be read from one list. */
+  readonly lists: readonly NestedList[];
   /** It was refused in an earlier run, too: the stored row lacks it. */
   readonly again: boolean;
+  /** What was read of it; absent: nothing. */
+  readonly records?: readonly Json[];
+  /** Why it was not given, or not whole. */
+  readonly error?: Missing | Forbidden | Transient;
 }
 
 export interface Fetched {
@@ -57,179 +60,189 @@ export interface Fetched {
   readonly rows: Readonly<Record<string, readonly Row[]>>;
   /** The children whose lists could not be had whole: their stored rows stay. */
   readonly lacking: readonly string[];
-  readonly refusals: readonly RefusedList[];
+  readonly refusals: readonly ListRead[];
+}
+
+type ListsOf = ReadonlyMap<Mapped, Fetched | BadData>;
+
+/** What the step gives, or the `BadData` that it throws; every other error is a defect. */
+export function unlessBad<T>(step: () => T): T | BadData {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof BadData) return error;
+    throw error;
+  }
 }
 
 export class NestedLists {
   readonly #context: RunContext;
   readonly #stream: Stream;
-  /** Tables of the children: they tell the note about a child from a stream of the same name. */
-  readonly #targets: readonly string[];
-  readonly #endpoints = new Map<string, Endpoint>();
-  #closedBefore: Promise<ReadonlySet<string>> | undefined;
+  readonly #endpoints = new Map<string, Promise<Endpoint>>();
 
   constructor(context: RunContext, stream: Stream) {
     this.#context = context;
     this.#stream = stream;
-    this.#targets = Object.values(stream.children ?? {}).map(({ table }) => nameOf(table));
   }
 
   /**
-   * `lacked`: children that the stored row lacks. Throws `BadData` where a list cannot become rows: then its
-   * record is rejected.
+   * The lists of records that came in part: all where the content has changed or `force` is true, else those
+   * that the stored row lacks.
    */
-  async fetch(mapped: Mapped, lists: readonly NestedList[], lacked: readonly string[]): Promise<Fetched> {
-    const key = keyOf(this.#stream, mapped);
-    const rows: Record<string, readonly Row[]> = {};
-    const lacking: string[] = [];
-    const refusals: RefusedList[] = [];
-    // Several children may be read from one list: it is fetched once.
-    const byWalk = [...Map.groupBy(lists, ({ walk }) => walk)];
-    await Promise.all(
-      byWalk.map(async ([walk, of]) => {
-        const endpoint = await this.#endpointOf(walk.first.endpoint, of[0]?.child ?? '');
-        const again = of.every(({ child }) => lacked.includes(child));
-        const { records, trouble } = await this.#list(endpoint, key, again, walk, of);
-        if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
-        if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
-        if (records !== undefined) for (const list of of) rows[list.child] = list.rows(records);
-      }),
-    );
-    return { rows, lacking, refusals };
+  async ofChanged(batch: Batch, records: readonly Mapped[], force: boolean): Promise<ListsOf> {
+    const hashes = await this.#storedHashes(records);
+    const found = records.map(async (mapped) => {
+      // A bad one is rejected when it is taken, by the same check.
+      const digest = unlessBad(() => batch.digest(mapped));
+      if (digest instanceof BadData) return [];
+      const hash = hashes.get(this.#keyOf(mapped));
+      const lacked = hash === undefined ? undefined : lackedIn(this.#stream, hash, digest);
+      const isWanted = ({ child }: NestedList) => force || lacked === undefined || lacked.includes(child);
+      return [[mapped, await this.fetch(mapped, mapped.nestedLists?.filter(isWanted), lacked)] as const];
+    });
+    return new Map((await Promise.all(found)).flat());
+  }
+
+  /**
+   * Fetches lists of one record. `lacked`: children that the stored row lacks. Gives `BadData` where a list
+   * cannot become rows: then its record is rejected.
+   */
+  async fetch(
+    mapped: Mapped,
+    wanted: readonly NestedList[] = [],
+    lacked: readonly string[] = [],
+  ): Promise<Fetched | BadData> {
+    const key = this.#keyOf(mapped);
+    const reading = [...Map.groupBy(wanted, ({ walk }) => walk)].map(async ([walk, lists]) => {
+      const endpoint = await this.#endpointOf(walk.first.endpoint, lists[0]?.child ?? '');
+      const again = lists.every(({ child }) => lacked.includes(child));
+      return this.#read({ key, endpoint, walk, lists, again });
+    });
+    const reads = await Promise.all(reading);
+    const inPart = reads.filter(({ records, error }) => records === undefined || error !== undefined);
+    const rowsOf = ({ lists, records }: ListRead) =>
+      records === undefined ? [] : lists.map(({ child, rows }) => [child, rows(records)] as const);
+    return unlessBad(() => ({
+      rows: Object.fromEntries(reads.flatMap(rowsOf)),
+      lacking: inPart.flatMap(({ lists }) => lists.map(({ child }) => child)),
+      refusals: reads.filter(({ error }) => error !== undefined),
+    }));
   }
 
   /**
    * What refusals mean once the slice was read. Gives an error where single records lack what others have:
    * the slice is read again by the next run; a record that is refused again stays without the list.
    */
-  async judge(refusals: readonly RefusedList[]): Promise<Transient | undefined> {
-    const single: RefusedList[] = [];
+  async judge(refusals: readonly ListRead[]): Promise<Transient | undefined> {
+    const { exists } = this.#stream;
+    const { signal } = this.#context;
+    const single: ListRead[] = [];
     for (const refusal of refusals) {
       const { endpoint, error, key, again } = refusal;
       if (endpoint.isClosed) continue;
-      const isMissing = error instanceof Missing;
-      // A 403 may concern this record alone, unless the list was closed before.
-      const isOfAll = endpoint.wasClosed ? isRefusal(error) : isMissing && !again;
-      if (!endpoint.answered && isOfAll) await this.#close(endpoint, error);
-      else if (!isMissing || !endpoint.answered || (await this.#exists(key))) single.push(refusal);
+      const isOfAll = !endpoint.answered && (endpoint.wasClosed || !again);
+      if (isOfAll && isRefusal(error)) await this.#close(endpoint, error);
+      // Nothing is owed of a record that was deleted a moment ago.
+      else if (!(error instanceof Missing) || (await exists?.(key, signal)) !== false) single.push(refusal);
     }
     const stay = single.filter(({ again }) => again);
-    if (stay.length > 0)
-      this.#warn(
-        `not given again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
-      );
+    if (stay.length > 0) this.#warn(`not given again, ${namesOf(stay)}; sync --full asks once more`);
     const owed = single.filter(({ again }) => !again);
-    const [first] = owed;
-    if (first === undefined) return undefined;
-    const message = `not given, to be requested by the next run: ${namesOf(owed)}: ${first.error.message}`;
-    return new Transient(message, { cause: first.error });
+    if (owed.length === 0) return undefined;
+    const cause = owed[0]?.error;
+    return new Transient(`not given, to be requested by the next run: ${namesOf(owed)}`, { cause });
   }
 
-  /** Whether a list is given in this walk that was closed before: older records lack it. */
-  get hasOpened(): boolean {
-    return this.#opened().length > 0;
-  }
-
-  /** Removes the notes of lists that are given now: in the transaction that has all read again. */
-  async forgetOpened({ trx }: Pick<Session, 'trx'>): Promise<void> {
-    const children = this.#opened();
-    if (children.length === 0) return;
-    await sql`delete from ops.streams where source_id = ${this.#context.run.sourceId}
-      and stream = any (${children}::text[]) and target = any (${this.#targets}::text[])`.execute(trx);
-  }
-
-  #opened(): readonly string[] {
-    const all = [...this.#endpoints.values()];
-    return all.filter(({ answered, wasClosed }) => answered && wasClosed).map(({ child }) => child);
+  /** The notes about lists that are given in this walk and were closed before: older records lack them. */
+  async opened(): Promise<readonly string[]> {
+    const all = await Promise.all(this.#endpoints.values());
+    return all.flatMap(({ answered, wasClosed, note }) => (answered && wasClosed ? note : []));
   }
 
   /** A refusal, or a list that lacks what came with the record, is requested a second time. */
-  async #list(
-    endpoint: Endpoint,
-    key: string,
-    again: boolean,
-    walk: PageWalk,
-    of: readonly NestedList[],
-  ): Promise<Answer> {
-    const request = (): Promise<Answer> => endpoint.limit(() => this.#request(endpoint, key, again, walk));
-    const answer = await request();
-    const isDoubtful = lacksShown(answer, walk, of) || (!again && isRefusal(answer.trouble));
-    if (!isDoubtful) return answer;
-    const second = await request();
-    return second.records === undefined && second.trouble === undefined ? answer : second;
+  async #read(list: ListRead, isSecond = false): Promise<ListRead> {
+    const read = await list.endpoint.limit(() => this.#request(list));
+    const isDoubtful = lacksShown(read) || (!list.again && isRefusal(read.error));
+    return isDoubtful && !isSecond ? this.#read(list, true) : read;
   }
 
-  async #request(endpoint: Endpoint, key: string, again: boolean, walk: PageWalk): Promise<Answer> {
-    if (endpoint.isClosed) return {};
+  /** Reads the list; gives it as it was where its endpoint is closed. */
+  async #request(list: ListRead): Promise<ListRead> {
+    const { endpoint, walk, key, again } = list;
+    if (endpoint.isClosed) return list;
     const records: Json[] = [];
     try {
       const reading = pages(this.#context.deps.source.http, walk, this.#context.signal);
       let step = await reading.next();
       for (; step.done !== true; step = await reading.next()) records.push(...step.value.records);
-      if (!endpoint.answered) this.#answers(endpoint);
+      if (!endpoint.answered && endpoint.wasClosed)
+        this.#warn(`${endpoint.child} can be read now; the next run reads all to fill what lacks`);
+      endpoint.answered = true;
+      endpoint.limit.concurrency = Number.POSITIVE_INFINITY;
       const { matched, expected, fetched } = step.value;
-      if (matched) return { records };
+      if (matched) return { ...list, records };
       // Half a list must not pass for all of it: what it does not show would be removed.
       const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
-      return { records, trouble: new Transient(message) };
+      return { ...list, records, error: new Transient(message) };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // A record that alone was refused before, and is again, says nothing of the endpoint.
-      if (!endpoint.answered && (!again || endpoint.wasClosed)) endpoint.refused.add(key);
-      if (endpoint.refused.size >= recordsUntilClosed) await this.#close(endpoint, error);
-      return { trouble: error };
+      if (!again || endpoint.wasClosed) endpoint.refused.add(key);
+      if (!endpoint.answered && endpoint.refused.size >= recordsUntilClosed)
+        await this.#close(endpoint, error);
+      return { ...list, error };
     }
-  }
-
-  #answers(endpoint: Endpoint): void {
-    endpoint.answered = true;
-    endpoint.refused.clear();
-    endpoint.limit.concurrency = Number.POSITIVE_INFINITY;
-    if (endpoint.wasClosed)
-      this.#warn(`${endpoint.child} can be read now; the next run reads all to fill what lacks`);
   }
 
   /** Does not request the list any more, and says so where people look for the state of streams. */
   async #close(endpoint: Endpoint, error: Error): Promise<void> {
     endpoint.isClosed = true;
-    const { name, children } = this.#stream;
     const { run, deps } = this.#context;
-    const table = children?.[endpoint.child]?.table;
+    const { name, child, note } = endpoint;
+    const table = this.#stream.children?.[child]?.table;
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
-    const about = `Part of ${name}: its list is requested where a record does not bring all of it.`;
-    await withRetry(() =>
-      sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, state, reason, checked_at)
-        values (${run.sourceId}, ${endpoint.child}, ${table === undefined ? '' : nameOf(table)}, ${about},
-          ${endpoint.name}, ${state}, ${error.message}, now())
-        on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
-          endpoint = excluded.endpoint, checked_at = excluded.checked_at
-        where s.target = excluded.target`.execute(deps.warehouse.db),
-    );
-    this.#warn(`${endpoint.child} ${state}: ${error.message}`);
+    const about = `Part of ${this.#stream.name}: requested where a record does not bring all of it.`;
+    const insert = sql`
+      insert into ops.streams (source_id, stream, target, about, endpoint, state, reason, checked_at)
+      values (${run.sourceId}, ${note}, ${table ? nameOf(table) : ''}, ${about}, ${name}, ${state},
+        ${error.message}, now())
+      on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
+        endpoint = excluded.endpoint, checked_at = excluded.checked_at`;
+    await withRetry(() => insert.execute(deps.warehouse.db));
+    this.#warn(`${child} ${state}: ${error.message}`);
   }
 
-  async #endpointOf(name: string, child: string): Promise<Endpoint> {
-    this.#closedBefore ??= withRetry(() => this.#closedChildren());
-    const wasClosed = (await this.#closedBefore).has(child);
-    const present = this.#endpoints.get(name);
-    if (present !== undefined) return present;
-    const state = { answered: false, isClosed: false, refused: new Set<string>(), limit: pLimit(1) };
-    const made: Endpoint = { name, child, wasClosed, ...state };
-    this.#endpoints.set(name, made);
-    return made;
+  #endpointOf(name: string, child: string): Promise<Endpoint> {
+    const endpoint = this.#endpoints.get(name) ?? this.#firstSeen(name, child);
+    this.#endpoints.set(name, endpoint);
+    return endpoint;
   }
 
-  async #closedChildren(): Promise<ReadonlySet<string>> {
-    const { rows } = await sql<{ stream: string }>`select stream from ops.streams
-      where source_id = ${this.#context.run.sourceId} and target = any (${this.#targets}::text[])
-        and state in ('unavailable', 'forbidden')`.execute(this.#context.deps.warehouse.db);
-    return new Set(rows.map(({ stream }) => stream));
+  async #firstSeen(name: string, child: string): Promise<Endpoint> {
+    const { run, deps } = this.#context;
+    const note = `${this.#stream.name}.${child}`;
+    const noted = sql`select from ops.streams where source_id = ${run.sourceId} and stream = ${note}`;
+    const { rows } = await withRetry(() => noted.execute(deps.warehouse.db));
+    const fresh = { answered: false, isClosed: false, refused: new Set<string>(), limit: pLimit(1) };
+    return { name, child, note, wasClosed: rows.length > 0, ...fresh };
   }
 
-  /** False where the record was deleted a moment ago. */
-  async #exists(key: string): Promise<boolean> {
-    return (await this.#stream.exists?.(key, this.#context.signal)) !== false;
+  /** The hashes of the stored rows, by key. */
+  async #storedHashes(records: readonly Mapped[]): Promise<ReadonlyMap<string, bigint>> {
+    const { run, deps } = this.#context;
+    const { table } = this.#stream;
+    const [key = ''] = table.key;
+    if (records.length === 0) return new Map();
+    const keys = records.map((mapped) => this.#keyOf(mapped));
+    const stored = sql<{ key: string; hash: string }>`
+      select ${sql.id(key)}::text as key, _row_hash::text as hash from ${target(table)}
+      where source_id = ${run.sourceId} and _deleted_at is null and _row_hash is not null
+        and ${sql.id(key)} = any (${keys}::${typeOf(table, key)}[])`;
+    const { rows } = await withRetry(() => stored.execute(deps.warehouse.db));
+    return new Map(rows.map((row) => [row.key, BigInt(row.hash)]));
   }
+
+  readonly #keyOf = ({ row }: Mapped): string => String(row[this.#stream.table.key[0] ?? '']);
 
   #warn(message: string): void {
     tell(this.#context, 'warn', `${this.#stream.name}: ${message}`);
@@ -240,14 +253,12 @@ const isRefusal = (error: unknown): error is Missing | Forbidden =>
   error instanceof Missing || error instanceof Forbidden;
 
 /** Whether a list that passes for complete lacks some of what came with its record. */
-function lacksShown({ records, trouble }: Answer, walk: PageWalk, of: readonly NestedList[]): boolean {
-  if (records === undefined || trouble !== undefined) return false;
+function lacksShown({ records, error, walk, lists }: ListRead): boolean {
+  if (records === undefined || error !== undefined) return false;
   const ids = new Set(records.map((record) => walk.id(record)));
-  return of.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
+  return lists.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
 }
 
-/** The records, with the lists that they lack. */
-function namesOf(refusals: readonly RefusedList[]): string {
-  const names = [...new Set(refusals.map(({ key, endpoint }) => `${endpoint.child} of ${key}`))];
-  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
-}
+/** The first list, with why it was not given, and how many others there are. */
+const namesOf = ([first, ...more]: readonly ListRead[]): string =>
+  `${first?.endpoint.child} of ${first?.key}${more.length === 0 ? '' : ` and ${plural(more.length, 'other list')}`}: ${first?.error?.message}`;

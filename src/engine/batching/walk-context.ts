@@ -4,9 +4,8 @@ import type { Coverage } from '../state/coverage.ts';
 import type { Walk } from '../state/walk-state.ts';
 import { NestedLists } from './nested-lists.ts';
 
-/** What the reading of a walk's slices shares. */
-export interface WalkContext {
-  readonly context: RunContext;
+/** A walk to be read, and what is known of its stream. */
+interface WalkOf {
   readonly stream: Stream;
   readonly walk: Walk;
   readonly tally: Tally;
@@ -14,22 +13,23 @@ export interface WalkContext {
   readonly coverage: Coverage;
   /** No walk over the stream was ever complete. */
   readonly isFirst: boolean;
-  readonly nestedLists: NestedLists;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
-  /** Slices of the walk that are not read to their end. */
-  readonly unread: { count: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
 }
 
+/** What the reading of a walk's slices shares. */
+export interface WalkContext extends WalkOf {
+  readonly context: RunContext;
+  readonly nestedLists: NestedLists;
+  /** Slices of the walk that are not read to their end. */
+  readonly unread: { count: number };
+}
+
 /** The context of a walk that begins, or goes on, now. */
-export const newWalkContext = (
-  context: RunContext,
-  of: Omit<WalkContext, 'context' | 'nestedLists' | 'unread'>,
-): WalkContext => ({
+export const newWalkContext = (context: RunContext, of: WalkOf): WalkContext => ({
   ...of,
-  context,
+  ...{ context, unread: { count: 0 } },
   nestedLists: new NestedLists(context, of.stream),
-  unread: { count: 0 },
 });

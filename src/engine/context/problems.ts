@@ -1,16 +1,6 @@
 /** Why a stream is not ok, and which errors end the run. */
 
-import {
-  AuthFailed,
-  Fenced,
-  Interrupted,
-  Misconfigured,
-  OutOfTime,
-  TidemarkError,
-  TooManyRejects,
-  Unreachable,
-  WarehouseFull,
-} from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import { longestOf, type StreamStatus } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 
@@ -21,14 +11,14 @@ export interface Problem {
   readonly passesAfterMs?: number | undefined;
 }
 
+const fatal = [
+  ...[errors.AuthFailed, errors.Fenced, errors.Interrupted, errors.Misconfigured, errors.OutOfTime],
+  ...[errors.TooManyRejects, errors.Unreachable, errors.WarehouseFull],
+];
+
 /** Errors that end the whole run, not just the stream they happened in. */
 export const endsRun = (error: unknown): boolean =>
-  !(error instanceof TidemarkError) || fatal.some((kind) => error instanceof kind);
-
-const fatal = [
-  ...[AuthFailed, Fenced, Interrupted, Misconfigured, OutOfTime, TooManyRejects],
-  ...[Unreachable, WarehouseFull],
-];
+  !(error instanceof errors.TidemarkError) || fatal.some((kind) => error instanceof kind);
 
 /** Several as one: the worst, and how many more there are. */
 export const worst = (problems: readonly Problem[]): Problem | undefined => {

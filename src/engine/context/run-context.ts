@@ -37,9 +37,8 @@ export interface Tally {
   counts: Counts;
   deleted: number;
   slices: number;
-  expected: number | null;
-  fetched: number;
-  landed: number;
+  /** The sum over its slices. */
+  receipt: Receipt;
   /** Records delivered so far, for progress. */
   received: number;
   /** What the source has stated of the total so far, for progress. */
@@ -47,14 +46,8 @@ export interface Tally {
 }
 
 export const newTally = (): Tally => ({
-  counts: noCounts,
-  deleted: 0,
-  slices: 0,
-  expected: 0,
-  fetched: 0,
-  landed: 0,
-  received: 0,
-  announced: undefined,
+  ...{ counts: noCounts, deleted: 0, slices: 0, received: 0, announced: undefined },
+  receipt: { expected: 0, fetched: 0, landed: 0 },
 });
 
 /** Adds what one committed batch did. */
@@ -65,29 +58,27 @@ export function tallyBatch(tally: Tally, loaded: Loaded): void {
 
 /** Adds the receipt of a slice that was read to its end. */
 export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt): void {
+  const { receipt: sum } = tally;
   tally.slices += 1;
-  tally.expected = tally.expected === null || expected === null ? null : tally.expected + expected;
-  tally.fetched += fetched;
-  tally.landed += landed;
+  tally.receipt = {
+    expected: sum.expected === null || expected === null ? null : sum.expected + expected,
+    fetched: sum.fetched + fetched,
+    landed: sum.landed + landed,
+  };
 }
 
 /** Tells how far a stream is. */
-export function tellProgress(context: RunContext, stream: Stream, tally: Tally): void {
-  context.deps.observe({
-    type: 'stream.progress',
-    pipeline: context.run.pipeline,
-    stream: stream.name,
-    received: tally.received,
-    expected: tally.announced,
-    retries: context.deps.source.http.counters.retries,
+export function tellProgress({ deps, run }: RunContext, stream: Stream, tally: Tally): void {
+  deps.observe({
+    ...{ type: 'stream.progress', pipeline: run.pipeline, stream: stream.name },
+    ...{ received: tally.received, expected: tally.announced },
+    retries: deps.source.http.counters.retries,
   });
 }
 
 /** A remark for people. */
-export function tell(
+export const tell = (
   { deps, run }: Pick<RunContext, 'deps' | 'run'>,
   level: 'info' | 'warn',
   message: string,
-): void {
-  deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
-}
+): void => deps.observe({ type: 'note', pipeline: run.pipeline, level, message });

@@ -18,8 +18,8 @@ export function chosenStreams(deps: Choice, names: readonly string[] | undefined
     const excluded = excludedOf(deps);
     return streams.filter(({ name }) => !excluded.has(name));
   }
-  const owns = (stream: Stream, name: string): boolean =>
-    stream.name === name || Object.hasOwn(stream.children ?? {}, name);
+  const owns = ({ name: own, children = {} }: Stream, name: string): boolean =>
+    own === name || Object.hasOwn(children, name);
   const unknown = names.filter((name) => !streams.some((stream) => owns(stream, name)));
   if (unknown.length > 0)
     throw new Misconfigured(
@@ -34,11 +34,9 @@ export function chosenStreams(deps: Choice, names: readonly string[] | undefined
  */
 export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySet<string> {
   const excluded = new Set(exclude);
-  const isOwned = (stream: Stream): boolean =>
-    streams.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === stream.partitions?.table);
-  for (;;) {
-    const more = streams.filter((stream) => !excluded.has(stream.name) && isOwned(stream));
-    if (more.length === 0) return excluded;
-    for (const { name } of more) excluded.add(name);
-  }
+  // Owners come before what is read by them.
+  for (const { name, partitions } of streams)
+    if (streams.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === partitions?.table))
+      excluded.add(name);
+  return excluded;
 }

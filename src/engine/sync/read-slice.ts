@@ -2,13 +2,13 @@ import { HasNone, TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { Batch, isListing, type Reject } from '../../load/batch.ts';
-import { BinaryWriter } from '../../load/binary.ts';
+import type { BinaryWriter } from '../../load/binary.ts';
 import { ListingLoad } from '../../load/load.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
-import { type UnderWay, underWay } from '../batching/in-flight.ts';
+import { mostBytes, UnderWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
-import type { RefusedList } from '../batching/nested-lists.ts';
+import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { manySlices } from '../context/concurrency.ts';
@@ -26,7 +26,6 @@ function sizeOf({ context, unread }: WalkContext, isWhole: boolean) {
   const isOfMany = Math.min(unread.count, context.deps.concurrency) >= manySlices && !isWhole;
   return { records: 5_000, bytes: mostBytes, underWay: isOfMany ? 0 : 1 };
 }
-const mostBytes = 3 << 19;
 
 /**
  * `again`: the slice is read a second time in this run, and what it shows is believed. `count`: records in
@@ -63,7 +62,7 @@ class SliceReader {
   readonly #loads: UnderWay;
   /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
   readonly #isWhole: boolean;
-  readonly #refusals: RefusedList[] = [];
+  readonly #refusals: ListRead[] = [];
   /** Rejects of the batches that the listing took. */
   readonly #rejects: Reject[] = [];
   #writer: BinaryWriter;
@@ -78,7 +77,7 @@ class SliceReader {
     this.#how = how;
     this.#reading = reading;
     // The memory of a batch is used again by the next one, in this slice and in those after it.
-    this.#loads = underWay(walking.context.writers, () => new BinaryWriter(mostBytes + (1 << 19)));
+    this.#loads = new UnderWay(walking.context.writers);
     this.#writer = this.#loads.writer();
     this.#isWhole = walking.stream.absent === 'delete';
   }
@@ -153,7 +152,7 @@ class SliceReader {
     const isLost = await this.#loads.failed();
     await this.#listing?.close();
     if (error instanceof TooManyRejects && this.#rejects.length > 0)
-      await keepRejected(this.#walking, this.#rejects, this.#open);
+      await keepRejected(this.#walking, this.#rejects);
     // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out,
     // too.
     if (this.#batch !== undefined && this.#walking.stream.by !== 'days' && !isLost)

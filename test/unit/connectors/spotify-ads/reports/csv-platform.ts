@@ -119,26 +119,15 @@ export const ledger = (first?: Job): { readonly job: JobLedger; readonly log: re
   const job: JobLedger = {
     current: async () => newest,
     creating: async (request) => {
-      newest = {
-        id: undefined,
-        status: 'creating',
-        attempt: (newest?.attempt ?? 0) + 1,
-        submittedAt: undefined,
-      };
+      newest = { id: undefined, status: 'creating', submittedAt: undefined };
       log.push(`creating: ${request}`);
-      return newest.attempt;
     },
     submitted: async (id) => {
-      newest = {
-        ...(newest ?? { attempt: 1 }),
-        id,
-        status: 'submitted',
-        submittedAt: new Date('2025-03-10T12:00:00Z'),
-      };
+      newest = { ...newest, id, status: 'submitted', submittedAt: new Date('2025-03-10T12:00:00Z') };
       log.push(`submitted ${id}`);
     },
     became: async (status, reason) => {
-      newest = { id: undefined, attempt: 1, submittedAt: undefined, ...newest, status };
+      newest = { id: undefined, submittedAt: undefined, ...newest, status };
       log.push(`${status}${reason === undefined ? '' : `: ${reason}`}`);
     },
   };

@@ -144,7 +144,6 @@ describe('the ledger of report jobs', () => {
   const submitted: Job = {
     id: 'old-1',
     status: 'submitted',
-    attempt: 1,
     submittedAt: new Date('2025-03-10T02:00:00Z'),
   };
 
