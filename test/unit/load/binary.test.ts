@@ -1,27 +1,15 @@
 import fc from 'fast-check';
-import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BadData } from '../../../src/core/errors.ts';
 import type { Stream } from '../../../src/core/stream.ts';
 import type { ColumnType, Row } from '../../../src/core/table.ts';
 import { BinaryWriter } from '../../../src/load/binary.ts';
 import { plainTable } from '../../support/plain-table.ts';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { batchOf, loadBatch, thingFlow } from './things.ts';
+import { openLab, thingFlow } from './things.ts';
 
 const types: readonly ColumnType[] = [
-  'text',
-  'bigint',
-  'int',
-  'smallint',
-  'bool',
-  'timestamptz',
-  'date',
-  'numeric',
-  'float8',
-  'jsonb',
-  'json',
-  'text[]',
+  ...(['text', 'bigint', 'int', 'smallint', 'bool', 'timestamptz', 'date', 'numeric'] as const),
+  ...(['float8', 'jsonb', 'json', 'text[]'] as const),
 ];
 const columns = Object.fromEntries([['id', 'bigint'], ...types.map((type, i) => [`c${i}`, type])]) as Record<
   string,
@@ -36,18 +24,12 @@ const zoo = plainTable<Row>({
 });
 const flow: Stream = { ...thingFlow, table: zoo, children: {} };
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  const ddl = types.map((type, i) => `c${i} ${type}`).join(', ');
-  await sql.raw('create schema lab').execute(database.warehouse.db);
-  await sql
-    .raw(
-      `create table lab.zoo (source_id smallint, id bigint, ${ddl}, _synced_at timestamptz, _run_id bigint, _row_hash bigint, _deleted_at timestamptz, primary key (source_id, id))`,
-    )
-    .execute(database.warehouse.db);
-});
-afterAll(() => database.drop());
+const lab = openLab(
+  flow,
+  '',
+  `create table lab.zoo (source_id smallint, id bigint, ${types.map((type, i) => `c${i} ${type}`).join(', ')},
+    _synced_at timestamptz, _run_id bigint, _row_hash bigint, _deleted_at timestamptz, primary key (source_id, id))`,
+);
 
 const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\0'));
 const numericText = fc
@@ -95,7 +77,6 @@ const casts: readonly ((value: Exclude<Row[string], null>) => {
 });
 
 test('every value of every column type arrives in Postgres exactly', async () => {
-  const { warehouse } = database;
   let id = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -109,7 +90,7 @@ test('every value of every column type arrives in Postgres exactly', async () =>
             children: {},
           };
         });
-        await loadBatch(warehouse, batchOf(flow, mapped));
+        await lab.put(mapped);
         for (const [i, row] of rows.entries())
           for (const [c, value] of row.entries()) {
             const same = value === null ? { text: 'null', parameter: undefined } : casts[c]?.(value);
@@ -117,7 +98,7 @@ test('every value of every column type arrives in Postgres exactly', async () =>
               types[c] === 'json' || types[c] === 'text[]'
                 ? `c${c}::text is not distinct from (${same?.text})::text`
                 : `c${c} is not distinct from ${same?.text}`;
-            const { rows: found } = await warehouse.pool.query<{ ok: boolean; stored: string }>(
+            const { rows: found } = await lab.warehouse.pool.query<{ ok: boolean; stored: string }>(
               `select ${equal} as ok, c${c}::text as stored from lab.zoo where id = ${first + i + 1}`,
               value === null ? [] : [same?.parameter],
             );

@@ -1,15 +1,14 @@
 /** A listing that is too large for one batch: the first of a scope goes straight into its table, others are staged. */
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Transient } from '../../../src/core/errors.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Batch } from '../../../src/load/batch.ts';
 import { ListingLoad, type Load, type Loaded, load } from '../../../src/load/load.ts';
 import { plainTable } from '../../support/plain-table.ts';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
+import { batchOf, loadBatch, openLab, thingFlow } from './things.ts';
 
 const columns = { owner: 'text', day: 'date', name: 'text', nth: 'int', clicks: 'bigint' } as const;
 const named = { schema: 'lab', entity: false } as const;
@@ -43,39 +42,32 @@ const scopeOf = (owner: string) => ({
   days: { column: 'day', from: new Date('2026-06-01'), to: new Date('2026-07-01') },
 });
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await makeLab(database.warehouse);
-  const content =
-    'source_id smallint, owner text, day date, name text, nth int, clicks bigint, _synced_at timestamptz, _run_id bigint';
-  await database.warehouse.pool.query(`
-    create table lab.counted (${content}, primary key (source_id, owner, day, name, nth));
-    create table lab.single (${content}, primary key (source_id, day, name))`);
-});
-afterAll(() => database.drop());
-beforeEach(() => database.warehouse.pool.query('truncate lab.counted, lab.single, ops.commits'));
-
-const stored = (flow: Stream, by = ''): Promise<readonly (readonly (string | null)[])[]> =>
-  rowsOf(
-    database.warehouse,
-    `select owner, name, nth, clicks ${by} from lab.${flow.table.name} order by 1, 2, 3, 4`,
-  );
+const content =
+  'source_id smallint, owner text, day date, name text, nth int, clicks bigint, _synced_at timestamptz, _run_id bigint';
+const lab = openLab(
+  thingFlow,
+  'lab.counted, lab.single, ops.commits',
+  `create table lab.counted (${content}, primary key (source_id, owner, day, name, nth));
+   create table lab.single (${content}, primary key (source_id, day, name))`,
+);
+const stored = (flow: Stream, by = '') =>
+  lab.rows(`select owner, name, nth, clicks ${by} from lab.${flow.table.name} order by 1, 2, 3, 4`);
+/** Loads one batch that is the complete listing of the first owner. */
+const whole = (batch: Batch, how: Partial<Load> = {}): Promise<Loaded> =>
+  loadBatch(lab.warehouse, batch, { lists: scopeOf('a'), ...how });
+/** Ends the session that has a transaction open; gives how many there were. */
+const cutSession = async (): Promise<number> =>
+  (
+    await lab.rows(`select pg_terminate_backend(pid) from pg_stat_activity
+      where state = 'idle in transaction' and datname = current_database()`)
+  ).length;
 
 const never = new AbortController().signal;
-const openListing = (flow: Stream, owner = 'a'): Promise<ListingLoad> =>
-  ListingLoad.open(
-    database.warehouse.pool,
-    {
-      stream: flow,
-      scope: scopeOf(owner),
-      sourceId: 1,
-      runId: '1',
-      force: false,
-      settings: 'set local lock_timeout = 0',
-    },
-    never,
-  );
+const usual = { sourceId: 1, runId: '1', force: false } as const;
+const openListing = (stream: Stream, owner = 'a'): Promise<ListingLoad> => {
+  const target = { ...usual, stream, scope: scopeOf(owner), settings: 'set local lock_timeout = 0' };
+  return ListingLoad.open(lab.warehouse.pool, target, never);
+};
 
 let clock = 0n;
 /** The batches in turn, all but the last one ahead. Each has its own moment of fetching. */
@@ -101,17 +93,9 @@ async function listing(
   try {
     for (const batch of batches.slice(0, -1)) await taken.add(batch);
     await more.ahead?.();
-    const how: Load = {
-      sourceId: 1,
-      runId: '1',
-      force: false,
-      resolves: false,
-      lists: scopeOf(owner),
-      close,
-      guard: async () => () => undefined,
-    };
+    const how = { ...usual, resolves: false, lists: scopeOf(owner), close };
     const last = batches.at(-1) ?? batchOf(flow, []);
-    return await load(database.warehouse.pool, last, how, never, taken);
+    return await load(lab.warehouse.pool, last, { ...how, guard: async () => () => undefined }, never, taken);
   } finally {
     await taken.close();
   }
@@ -124,37 +108,31 @@ const inOneBatch = (flow: Stream, parts: readonly (readonly Count[])[]): Promise
     parts.flat().map((one) => mapped(one)),
     parts.flatMap((part, at) => part.map(() => BigInt(at + 1) * 1_000n)),
   );
-  return loadBatch(database.warehouse, batch, { lists: scopeOf('a') });
+  return whole(batch);
 };
 
 describe.each([counted, single])('of a table like $name', (kind) => {
   const flow = flowOf(kind);
 
-  test.each([false, true])(
-    'days of which not one record can become a row stay, forced: %s',
-    async (force) => {
-      await listing(flow, [[{ name: 'x', clicks: 1 }]]);
-      const batch = batchOf(flow, []);
-      const reject = {
-        key: '',
-        stage: 'transform',
-        code: 'no_id',
-        field: 'entity_id',
-        message: 'none',
-        slice: {},
-      } as const;
-      batch.reject({ ...reject, payload: Buffer.from('{}') });
-      const held = await loadBatch(database.warehouse, batch, { runId: '2', force, lists: scopeOf('a') });
-      expect(held).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
-      expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
-      // One that can is a listing: what it does not show is gone.
-      const second = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
-      second.reject({ ...reject, payload: Buffer.from('{}') });
-      const next = await loadBatch(database.warehouse, second, { runId: '3', force, lists: scopeOf('a') });
-      expect(next).toMatchObject({ isHeld: false, deleted: 1 });
-      expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
-    },
-  );
+  test.each([false, true])('days without a single good record stay, forced: %s', async (force) => {
+    await listing(flow, [[{ name: 'x', clicks: 1 }]]);
+    const rejected = (good: readonly Count[]): Batch => {
+      const batch = batchOf(
+        flow,
+        good.map((one) => mapped(one)),
+      );
+      const why = { stage: 'transform', code: 'no_id', field: 'entity_id', message: 'none' } as const;
+      batch.reject({ ...why, key: '', slice: {}, payload: Buffer.from('{}') });
+      return batch;
+    };
+    const held = await whole(rejected([]), { runId: '2', force });
+    expect(held).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
+    expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
+    // With one good record it is a listing: what it does not show is gone.
+    const next = await whole(rejected([{ name: 'y', clicks: 2 }]), { runId: '3', force });
+    expect(next).toMatchObject({ isHeld: false, deleted: 1 });
+    expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
+  });
 
   test('whatever repeats, in whatever batches: rows and counts are those of one batch', async () => {
     const count = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
@@ -166,7 +144,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       fc.asyncProperty(parts, async (some) => {
         const outcomes: unknown[] = [];
         for (const way of ['one batch', 'many'] as const) {
-          await database.warehouse.pool.query(`truncate lab.${kind.name}`);
+          await lab.rows(`truncate lab.${kind.name}`);
           clock = 0n;
           const { counts, deleted, isHeld } =
             way === 'many' ? await listing(flow, some) : await inOneBatch(flow, some);
@@ -182,7 +160,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
 
   test('of what was read before a failure, repeated rows are one or are numbered', async () => {
     const rows = [1, 2, 1].map((clicks) => mapped({ name: 'x', clicks }));
-    const { counts } = await loadBatch(database.warehouse, batchOf(flow, rows));
+    const { counts } = await loadBatch(lab.warehouse, batchOf(flow, rows));
     expect(counts).toMatchObject(kind.occurrence ? { inserted: 3 } : { inserted: 1, deduplicated: 2 });
   });
 
@@ -195,29 +173,21 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     expect(await stored(flow)).toHaveLength(9);
   });
 
+  const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
+
   test('what fails at its end, or loses its session, leaves nothing, and gives its connection back', async () => {
-    const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
     const failing = listing(flow, parts, {
       close: () => Promise.reject(new Error('the receipt is wrong')),
     });
     await expect(failing).rejects.toThrow('the receipt is wrong');
     let killed = 0;
-    const cut = listing(flow, parts, {
-      ahead: async () => {
-        const { rowCount } = await database.warehouse.pool.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
-        );
-        killed += rowCount ?? 0;
-      },
-    });
-    await expect(cut).rejects.toThrow(Transient);
+    const ahead = async (): Promise<void> => {
+      killed += await cutSession();
+    };
+    await expect(listing(flow, parts, { ahead })).rejects.toThrow(Transient);
     expect(killed).toBe(1);
     expect(await stored(flow)).toEqual([]);
-    const idle = await rowsOf(
-      database.warehouse,
-      `select count(*) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`,
-    );
-    expect(idle).toEqual([['0']]);
+    expect(await cutSession()).toBe(0);
     expect((await listing(flow, parts)).counts.inserted).toBe(2);
   });
 
@@ -231,11 +201,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       const batch = (name: string): Batch => batchOf(flow, [mapped({ name, clicks: 1 })], [1n]);
       try {
         await taken.add(batch('a'));
-        const { rowCount } = await database.warehouse.pool.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-         where pid <> pg_backend_pid() and datname = current_database() and state = 'idle in transaction'`,
-        );
-        expect(rowCount).toBe(1);
+        expect(await cutSession()).toBe(1);
         await expect(taken.add(batch('b'))).rejects.toThrow(Transient);
       } finally {
         await taken.close();
@@ -248,15 +214,13 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     await listing(flow, [[{ name: 'x', clicks: 1 }]]);
     const taken = await openListing(flow);
     await taken.add(batchOf(flow, [mapped({ name: 'a', clicks: 1 })], [1n]));
-    await database.warehouse.pool.query(
+    await lab.warehouse.pool.query(
       `begin; lock table lab.${kind.name} in access exclusive mode nowait; rollback`,
     );
     await taken.close();
   });
 
   test('a lost answer to the COMMIT is asked about: what was committed counts', async () => {
-    const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
-    const { pool } = database.warehouse;
     let lost = 0;
     const { counts } = await listing(flow, parts, {
       close: async ({ client }) => {
@@ -275,7 +239,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     });
     expect(lost).toBe(1);
     expect(counts.inserted).toBe(2);
-    expect((await pool.query(`select from lab.${kind.name}`)).rowCount).toBe(2);
+    expect(await stored(flow)).toHaveLength(2);
   });
 });
 

@@ -4,30 +4,27 @@
  */
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Mapped } from '../../../src/core/stream.ts';
 import type { Loaded } from '../../../src/load/load.ts';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { batchOf, loadBatch, makeLab, thing, thingFlow } from './things.ts';
+import { until } from '../../support/processes.ts';
+import { openLab, thing, thingFlow } from './things.ts';
 
 const stored = 20_000;
 const size = 400;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await makeLab(database.warehouse);
-  await database.warehouse.pool.query(`
-    alter table lab.things set (autovacuum_enabled = false);
-    alter table lab.thing_tags set (autovacuum_enabled = false);
-    alter table lab.thing_notes set (autovacuum_enabled = false);
-    create index on lab.thing_notes (source_id, thing_id);
-    insert into lab.things (source_id, id, name, updated_at, _row_hash, _run_id)
-      select 1, n, 'old', 'epoch', 1, 1 from generate_series(1, ${stored}) n;
-    insert into lab.thing_tags (source_id, thing_id, tag, weight) select 1, n, 'a', 1 from generate_series(1, ${stored}) n;
-    insert into lab.thing_notes (source_id, id, thing_id, body) select 1, n, n, 'hi' from generate_series(1, ${stored}) n`);
-});
-afterAll(() => database.drop());
+const lab = openLab(
+  thingFlow,
+  '',
+  `alter table lab.things set (autovacuum_enabled = false);
+   alter table lab.thing_tags set (autovacuum_enabled = false);
+   alter table lab.thing_notes set (autovacuum_enabled = false);
+   create index on lab.thing_notes (source_id, thing_id);
+   insert into lab.things (source_id, id, name, updated_at, _row_hash, _run_id)
+     select 1, n, 'old', 'epoch', 1, 1 from generate_series(1, ${stored}) n;
+   insert into lab.thing_tags (source_id, thing_id, tag, weight) select 1, n, 'a', 1 from generate_series(1, ${stored}) n;
+   insert into lab.thing_notes (source_id, id, thing_id, body) select 1, n, n, 'hi' from generate_series(1, ${stored}) n`,
+);
 
 const some = (from: number, name: string, updatedAt: bigint): readonly Mapped[] =>
   Array.from({ length: size }, (_, i) => {
@@ -45,7 +42,7 @@ const loading = async (
   runId: string,
 ): Promise<Loaded & { readonly fetched: number }> => {
   let fetched = Number.NaN;
-  const loaded = await loadBatch(database.warehouse, batchOf(thingFlow, records), {
+  const loaded = await lab.put(records, {
     runId,
     settings: 'set local random_page_cost = 4; set local effective_cache_size = 524288',
     close: async ({ trx }) => {
@@ -73,26 +70,16 @@ test('changed records and their children', async () => {
   expect(fetched).toBeLessThanOrEqual(few);
 });
 
-test('records that somebody else wrote meanwhile', async () => {
-  const { warehouse } = database;
-  const records = some(9_000, 'changed', 6n);
-  const other = await warehouse.pool.connect();
+test('records that another session wrote meanwhile', async () => {
+  const other = await lab.warehouse.pool.connect();
   try {
     await other.query('begin');
     await other.query(
       `update lab.things set updated_at = '2030-01-01', name = 'newer' where id between 9000 and ${9_000 + size - 1}`,
     );
-    const pending = loading(records, '4');
-    await expect
-      .poll(
-        async () =>
-          (
-            await warehouse.pool.query(
-              "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-            )
-          ).rows.length,
-      )
-      .toBe(1);
+    const pending = loading(some(9_000, 'changed', 6n), '4');
+    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await until('the load waits for the other session', async () => (await lab.rows(waiting)).length === 1);
     await other.query('commit');
     const { counts, fetched } = await pending;
     expect(counts).toMatchObject({ superseded: size });
