@@ -97,11 +97,11 @@ export async function readLacking(
     `${stream.name}: ${plural(records, 'record')} of long ago came into sight; ${plural(lacking.length, 'window')} of them are read again`,
   );
   // The receipt is that of the ids.
-  const { slices, expected, fetched, landed } = tally;
+  const { slices, receipt } = tally;
   const problem = await readSlices(
     reconciling,
     lacking.flatMap(({ place }) => seen[place] ?? []),
-  ).finally(() => Object.assign(tally, { slices, expected, fetched, landed }));
+  ).finally(() => Object.assign(tally, { slices, receipt }));
   if (problem === undefined)
     await sql`delete from ops.unseen u using pg_temp.reconcile_seen s
       where u.source_id = ${context.run.sourceId} and u.stream = ${stream.name} and u.key = s.key`.execute(
