@@ -66,9 +66,9 @@ test('on a new Node it runs main.ts itself, with the words and the exit code', a
 test('on an old Node the pinned one takes over, with the words and the exit code', async () => {
   pin();
   const program = old('20.20.2', 'exit', '3');
-  const told = JSON.parse(await program.line());
-  expect(told.words).toEqual(['exit', '3']);
-  expect(told.pid).not.toBe(program.pid);
+  const reported = JSON.parse(await program.line());
+  expect(reported.words).toEqual(['exit', '3']);
+  expect(reported.pid).not.toBe(program.pid);
   expect(await program.ended()).toBe(3);
 });
 

@@ -39,10 +39,10 @@ const asked = (how: { runId?: string; params?: string } = {}) => ({
 });
 
 describe.each([
-  { tongue: 'the contract', options: { dialect: 'contract' }, ids: false },
-  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
-  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
-] as const)('an engine that speaks $tongue', ({ options, ids }) => {
+  { name: 'the contract', options: { dialect: 'contract' }, ids: false },
+  { name: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
+  { name: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
+] as const)('an engine that speaks $name', ({ options, ids }) => {
   test('is started with its parameters and asked for its state', async () => {
     await open(options, 'the reports');
     expect(await engine.takesRunId(signal)).toBe(ids);

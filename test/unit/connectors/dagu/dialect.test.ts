@@ -111,7 +111,7 @@ describe('the dialect of an engine', () => {
 });
 
 /** A status of the contract with this data. */
-const told = (data: object | null) => ({ status: 'success', data });
+const success = (data: object | null) => ({ status: 'success', data });
 const stepsOf = (children: Record<string, readonly object[]>) => children.steps;
 
 describe('a status of the contract', () => {
@@ -121,7 +121,7 @@ describe('a status of the contract', () => {
     { status: 'running', runId: '7', startedAt },
     { status: 1, statusText: 'Running', requestId: '7', startedAt, finishedAt: '-' },
   ])('is one row: %j', (data) => {
-    const { row, notes } = dagRun(currentRun(told(data), 'load'), {});
+    const { row, notes } = dagRun(currentRun(success(data), 'load'), {});
     expect(row).toMatchObject({
       ...{ dag_name: 'load', dag_run_id: '7', told_run_id: '7', status: 'running', state: 'active' },
       ...{ finished_at: null, _extra: null, started_at: 1_767_225_600_000_000n },
@@ -136,24 +136,24 @@ describe('a status of the contract', () => {
     ['2025-11-21T07:24:25.123456789Z', '2025-11-21T07:24:25.123456Z'],
   ])('without an id is keyed by its start: %j', (startedAt, start) => {
     const steps = [{ name: 'one', startedAt: 1_763_709_866, finishedAt: 0 }];
-    const run = currentRun(told({ status: 'running', startedAt, finishedAt: 0, steps }), 'load');
+    const run = currentRun(success({ status: 'running', startedAt, finishedAt: 0, steps }), 'load');
     const { row, children } = dagRun(run, {});
     expect(row).toMatchObject({ dag_run_id: `started:${start}`, told_run_id: null, finished_at: null });
     expect(stepsOf(children)).toMatchObject([{ started_at: 1_763_709_866_000_000n, finished_at: null }]);
   });
 
   test('has no run where there was no execution, and fails where it has no state', () => {
-    expect(currentRun(told({ status: 'not_started', details: null }), 'load')).toMatchObject({
+    expect(currentRun(success({ status: 'not_started', details: null }), 'load')).toMatchObject({
       dag_run_id: '',
     });
-    for (const body of [{}, told({}), told(null), [], { status: 'running' }])
+    for (const body of [{}, success({}), success(null), [], { status: 'running' }])
       expect(() => currentRun(body, 'load')).toThrow(/no word for its state/);
   });
 
   test('keeps members without a column, and what is no instant with the reason', () => {
     const data = { status: 'failed', runId: 'a', requestId: 'b', host: { name: 'x' }, toString: 1 };
     const wrong = { startedAt: '2024-02-30T00:00:00Z', finishedAt: 1_700_000 };
-    const { row, notes } = dagRun(currentRun(told({ ...data, ...wrong }), 'load'), {});
+    const { row, notes } = dagRun(currentRun(success({ ...data, ...wrong }), 'load'), {});
     expect(row).toMatchObject({ dag_run_id: 'a', started_at: null, finished_at: null });
     expect(JSON.parse(String(row._extra))).toEqual({
       ...{ requestId: 'b', host: { name: 'x' }, toString: 1 },
@@ -166,7 +166,7 @@ describe('a status of the contract', () => {
   test('has a row for each step, also of one name, without a name, or given as a text', () => {
     const steps = [{ name: 'a' }, { name: 'a', status: 2 }, { status: 1 }, 'b'];
     const { children, partial } = dagRun(
-      currentRun(told({ runId: 'a', status: 'running', steps }), 'load'),
+      currentRun(success({ runId: 'a', status: 'running', steps }), 'load'),
       {},
     );
     expect(stepsOf(children)).toMatchObject([

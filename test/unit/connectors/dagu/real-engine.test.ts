@@ -37,7 +37,7 @@ interface Run {
 describe.skipIf(!hasEngine)('the real engine', () => {
   let engine: RealEngine;
   let rig: SourceRig;
-  const told = async (dag: string, id: string): Promise<Run> => {
+  const runAt = async (dag: string, id: string): Promise<Run> => {
     const { body } = await engine.ask(`/dag-runs/${dag}/${id}`);
     return (body as { dagRunDetails: Run }).dagRunDetails;
   };
@@ -49,7 +49,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
   };
   const becomes = (dag: string, id: string, label: string): Promise<Run> =>
     until(`${dag} ${id} becoming ${label}`, async () => {
-      const run = await told(dag, id).catch(() => undefined);
+      const run = await runAt(dag, id).catch(() => undefined);
       return run?.statusLabel === label ? run : undefined;
     });
 
@@ -76,7 +76,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
       from workflow.dag_runs r order by 1, 2`);
 
   const inEngine = async (...ids: readonly (readonly [string, string])[]) => {
-    const runs = await Promise.all(ids.map(([dag, id]) => told(dag, id)));
+    const runs = await Promise.all(ids.map(([dag, id]) => runAt(dag, id)));
     return runs
       .map(({ name, dagRunId, status, statusLabel, startedAt, finishedAt, params }) => ({
         ...{
@@ -143,12 +143,12 @@ describe.skipIf(!hasEngine)('the real engine', () => {
   });
 
   test('a run that is retried under its id stays one row, as it went the last time', async () => {
-    const before = await told('bad', 'b1');
+    const before = await runAt('bad', 'b1');
     // The engine tells whole seconds: within the same one a retry would look like the first try.
     await sleep(Math.max(0, Date.parse(before.startedAt) + 1_000 - Date.now()));
     expect(await engine.ask('/dag-runs/bad/b1/retry', { dagRunId: 'b1' })).toMatchObject({ status: 200 });
     await until('the retry', async () => {
-      const now = await told('bad', 'b1');
+      const now = await runAt('bad', 'b1');
       return now.startedAt !== before.startedAt && now.statusLabel === 'failed' ? now : undefined;
     });
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });

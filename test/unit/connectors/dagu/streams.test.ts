@@ -71,21 +71,25 @@ const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
 const notesOf = (events: readonly RunEvent[]): string =>
   events.flatMap((event) => (event.type === 'note' ? [event.message] : [])).join('\n');
 
+/** An answer in JSON, under this status. */
+const inJson = (body: object, code = 200): Fault =>
+  status(code, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const forever = Number.POSITIVE_INFINITY;
+
 /** From now on the engine's answer to every status is this payload. */
 const says = ({ engine }: Stage, data: object | null): void => {
-  const body = JSON.stringify({ status: 'success', data });
-  const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
   engine.script.clear();
-  engine.script.at({ endpoint: '/api/v1/dags/{dagName}/status', times: Number.POSITIVE_INFINITY }, answer);
+  const answer = inJson({ status: 'success', data });
+  engine.script.at({ endpoint: '/api/v1/dags/{dagName}/status', times: forever }, answer);
 };
 
-const tongues: readonly { tongue: string; options: WorkflowOptions; dags: readonly string[] }[] = [
-  { tongue: 'the contract', options: { dialect: 'contract' }, dags: ['load', 'send', 'never'] },
-  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, dags: [] },
-  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, dags: [] },
+const dialects: readonly { name: string; options: WorkflowOptions; dags: readonly string[] }[] = [
+  { name: 'the contract', options: { dialect: 'contract' }, dags: ['load', 'send', 'never'] },
+  { name: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, dags: [] },
+  { name: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, dags: [] },
 ];
 
-describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
+describe.each(dialects)('an engine that speaks $name', ({ options, dags }) => {
   const hasHistory = options.dialect?.startsWith('dagu') === true;
 
   test('is read, written once, and read again when a run ends', async () => {
@@ -171,10 +175,7 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
       state.finish(name, id, 'succeeded');
     }
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    const broken = script.at(
-      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /load/.test(path) },
-      status(500),
-    );
+    const broken = script.at({ times: forever, match: ({ path }) => /load/.test(path) }, status(500));
     for (let day = 0; day < 2; day += 1) {
       clock.advance(minute);
       state.finish('load', state.start('load').id, 'succeeded');
@@ -313,14 +314,6 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
   });
 });
 
-/** An answer in JSON, under this status. */
-const inJson = (body: object | string, code = 200): Fault =>
-  status(code, {
-    headers: { 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-const forever = Number.POSITIVE_INFINITY;
-
 test.each([
   ['500', status(500)],
   ['400', inJson({ status: 'error', message: 'cannot be read' }, 400)],
@@ -440,12 +433,12 @@ describe('an engine without run ids', () => {
 });
 
 describe.each([
-  { tongue: 'dagu-v2', most: 100 },
-  { tongue: 'dagu-2.x', most: 100 },
-] as const)('a history of the vendor ($tongue)', ({ tongue, most }) => {
+  { name: 'dagu-v2', most: 100 },
+  { name: 'dagu-2.x', most: 100 },
+] as const)('a history of the vendor ($name)', ({ name, most }) => {
   let rig: Stage;
   beforeAll(async () => {
-    rig = await stage({ dialect: tongue, most });
+    rig = await stage({ dialect: name, most });
     engines = [];
     const { state, clock } = rig.engine;
     state.add('busy.file', { name: 'busy' });
@@ -770,8 +763,7 @@ test('a run of another DAG than requested is refused', async () => {
     call: (call) => ({ ...call, path: call.path.replace('/dag-runs/load', '/dag-runs/send') }),
   };
   const endpoint = '/api/v2/dag-runs/{name}/{dagRunId}';
-  const times = Number.POSITIVE_INFINITY;
-  const mixed = script.at({ endpoint, times, match: ({ path }) => /load/.test(path) }, ofSend);
+  const mixed = script.at({ endpoint, times: forever, match: ({ path }) => /load/.test(path) }, ofSend);
   const report = await rig.sync({}, { deps: { concurrency: 1 } });
   expect(mixed.fired).toBeGreaterThan(0);
   expect(report.status).toBe('partly_failed');
