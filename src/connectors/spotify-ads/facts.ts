@@ -105,15 +105,13 @@ const aggregate = (
     keyOf: (given, slice) => {
       const r = new Reading(name, 'row of', given);
       const found = Object.entries(readKey(r, values.requireRecord(r, given), slice));
-      return Object.fromEntries(
-        found.map(([column, value]) => [
-          column,
-          typeof value === 'bigint' ? formatInstant(value) : String(value),
-        ]),
-      );
+      return Object.fromEntries(found.map(([column, value]) => [column, keyText(value)]));
     },
   };
 };
+
+const keyText = (value: columns.Value): string =>
+  typeof value === 'bigint' ? formatInstant(value) : String(value);
 
 const isFinal = (about: string) => ({ is_final: columns.bool(about).default('false') });
 

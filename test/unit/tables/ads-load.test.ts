@@ -4,7 +4,6 @@ import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
 import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/entities.ts';
 import * as adsFacts from '../../../src/connectors/spotify-ads/facts.ts';
 import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
-import { parseJson } from '../../../src/core/json.ts';
 import type { Mapped, Slice, Stream } from '../../../src/core/stream.ts';
 import type { Child, Table } from '../../../src/core/table.ts';
 import type { Load } from '../../../src/load/load.ts';
@@ -41,7 +40,6 @@ const flow = (
 });
 const adSets = flow('ad_sets', adSetEntity.table, adSetEntity.transform, adSetEntity.children);
 const daily = flow('report_daily', adsFacts.daily.table, adsFacts.daily.transform);
-const hourly = flow('report_hourly', adsFacts.hourly.table, adsFacts.hourly.transform);
 const csv = flow('async_reports', csvRows.table, csvRows.transform);
 const insights = flow(
   'insight_reports',
@@ -72,16 +70,6 @@ const row = (entity_id: string, day: string, stats: Readonly<Record<string, numb
 });
 const facts = (from: string, to: string) =>
   days('day', from, to, { ad_account_id: 'acc', entity_type: 'AD' });
-
-test('a micro-amount of 9007199254740993 comes back as 9007199254.740993', async () => {
-  const record = parseJson(
-    Buffer.from('{"id": "s", "budget": {"micro_amount": 9007199254740993, "currency": "EUR"}}'),
-  );
-  await load(adSets, [record]);
-  expect(await read('select budget::text, budget_currency from ads.ad_sets')).toEqual([
-    ['9007199254.740993', 'EUR'],
-  ]);
-});
 
 test('days in different partitions are written, restated and removed as one, and what was said before is kept', async () => {
   const scope = facts('2014-12-30', '2041-01-03');
@@ -129,23 +117,6 @@ test('when a row first came is kept while it is restated', async () => {
   });
   expect(await read('select _first_synced_at::text, spend::text, _run_id from ads.report_daily')).toEqual([
     [before, '2.000000', '2'],
-  ]);
-});
-
-test('hours are written into their months', async () => {
-  const hour = (at: string) => ({
-    entity_type: 'AD',
-    entity_id: 'a',
-    start_time: at,
-    stats: [{ field_type: 'CLICKS', field_value: 1 }],
-  });
-  const records = ['2026-01-31T23:00:00Z', '2026-02-01T00:00:00Z'].map(hour);
-  const scope = days('hour_start', '2026-01-31', '2026-02-02', { ad_account_id: 'acc', entity_type: 'AD' });
-  expect((await load(hourly, records, scope)).counts).toMatchObject({ inserted: 2 });
-  expect((await load(hourly, records, { ...scope, runId: '2' })).counts).toMatchObject({ unchanged: 2 });
-  expect(await read('select tableoid::regclass from ads.report_hourly order by hour_start')).toEqual([
-    ['ads.report_hourly_2026_01'],
-    ['ads.report_hourly_2026_02'],
   ]);
 });
 

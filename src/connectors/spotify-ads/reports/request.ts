@@ -83,11 +83,7 @@ export const levelOf = ({ partition: { entity_type = '' } = {} }: Slice): Level 
 };
 
 /** Where the facts of a stream are, and the column that says to which day one belongs. */
-export interface Facts {
-  /** `schema.table` */
-  readonly table: string;
-  readonly column: string;
-}
+export type Facts = Pick<Days, 'column'> & { readonly table: `ads.${string}` };
 
 /** SQL: facts of the slice's days, and of `back` days before them. */
 const inDays = ({ column }: Facts, slice: Slice, back = 0): string => {

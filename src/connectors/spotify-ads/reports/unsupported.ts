@@ -51,10 +51,8 @@ const without = (request: Request, left: ReadonlySet<string>): Request => {
 };
 
 /** Requests that a server refuses for the same reasons. */
-const kindOf = ({ endpoint, query }: Request): string =>
-  [endpoint, query?.granularity, query?.insight_dimension, query?.entity_type ?? query?.entity_ids_type].join(
-    ' ',
-  );
+const kindOf = ({ endpoint, query: { granularity, insight_dimension, ...query } = {} }: Request): string =>
+  [endpoint, granularity, insight_dimension, query.entity_type ?? query.entity_ids_type].join(' ');
 
 /**
  * An `Http` that leaves out the names that the server refuses (400, 422), found out once for each kind of request and noted. Throws a refusal

@@ -219,15 +219,6 @@ test('one request tells who we are and what the source’s clock says', async ()
   expect(server.requests).toHaveLength(1);
 });
 
-test('where the businesses are closed, the configured accounts say who we are', async () => {
-  const server = await serve(({ url }) =>
-    url.endsWith('/ad_accounts/a2')
-      ? play.json({ id: 'a2', name: 'Shoes' })
-      : play.json({ message: 'no' }, {}, 403),
-  );
-  expect(await asked(server, ['a1', 'a2'])).toMatchObject({ account: 'Shoes' });
-});
-
 test('where the businesses or one of the configured accounts fail for good, another account says who we are', async () => {
   for (const businesses of [403, 500]) {
     const server = await serve(({ url }) =>

@@ -423,22 +423,6 @@ describe('ad accounts', () => {
     expect(gone.end).toMatchObject({ matched: true, fetched: 2 });
   });
 
-  test('of which one fails for good keep none of the others out, configured or found', async () => {
-    const oddly = { '/ad_accounts/a1': play.json({ messages: ['broken'] }, {}, 500) };
-    const configured = await opened({ lists: {}, entities, oddly }, ['a1', 'a2', 'a3']);
-    const lists = {
-      '/businesses/b1/ad_accounts': [{ id: 'a1' }],
-      '/businesses/b2/ad_accounts': [a('a2'), a('a3')],
-    };
-    const found = await opened({ lists, entities, oddly });
-    for (const on of [configured, found]) {
-      const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
-      expect(records).toEqual([a('a2'), a('a3')]);
-      expect(failure).toBeInstanceOf(Transient);
-      expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 3 failed: a1 \(.*500/) });
-    }
-  });
-
   test('restrict what is read below them, in either case, whatever their names hold', () => {
     expect(accounts({ accountIds: [] }).where).toBe('_deleted_at is null');
     expect(accounts({ accountIds: ['A1', "o'b"] }).where).toBe(

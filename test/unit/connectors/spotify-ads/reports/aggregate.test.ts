@@ -478,14 +478,6 @@ describe('an insight report', () => {
     expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET \(CAMPAIGN\)$/)]);
   });
 
-  test('of which no request is answered fails, without asking of everybody', async () => {
-    const campaigns = Array.from({ length: 30 }, (_, n) => ({ id: `c${n}`, ad_account_id: account }));
-    const { reports, queries } = await open(() => play.json({ messages: ['no insights today'] }, {}, 400));
-    const asked = statesOf(reports, lending({ 'ads.campaigns': campaigns }));
-    await expect(asked).rejects.toBeInstanceOf(Refused);
-    expect(new Set(queries().map((one) => one.get('entity_ids'))).size).toBeLessThan(campaigns.length);
-  });
-
   test('that is there for no entity is no empty one; where it is for some, the others are told', async () => {
     const missing = await open(() => play.json({ messages: ['no such route'] }, {}, 404));
     const none = await insightReports(missing.reports).read?.(

@@ -3,7 +3,7 @@ import { csvRows } from '../../../../../src/connectors/spotify-ads/csv-rows.ts';
 import { fieldsOf } from '../../../../../src/connectors/spotify-ads/metrics.ts';
 import { asyncReports } from '../../../../../src/connectors/spotify-ads/reports/csv.ts';
 import type { Reports } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
-import { Forbidden, Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
+import { Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
 import type { Job } from '../../../../../src/core/stream.ts';
 import { byHeader } from '../../../../support/csv-line.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
@@ -407,11 +407,6 @@ describe('the creation of a report', () => {
     expect(failure).toBeInstanceOf(Refused);
     expect(log.at(-1)).toContain('failed: ');
     expect(platform.created()).toHaveLength(1);
-  });
-
-  test('that is forbidden tells so', async () => {
-    const { failure } = await read({ creations: [play.json({ messages: ['not yours'] }, {}, 403)] });
-    expect(failure).toBeInstanceOf(Forbidden);
   });
 
   test('that names no report fails the slice', async () => {

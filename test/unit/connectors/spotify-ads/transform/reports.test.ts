@@ -100,12 +100,6 @@ describe('a row by day', () => {
       expect(dailyFacts.transform(record, slice).row.day).toBe('2024-03-01');
     },
   );
-
-  it('keeps fields that nobody knew, and notes them', () => {
-    const { row: made, notes } = dailyFacts.transform(row('', ', "viewability": {"score": 1.5}'), slice);
-    expect(made._extra).toBe('{"viewability":{"score":1.5}}');
-    expect(notes).toEqual(['viewability: a field that is not known']);
-  });
 });
 
 describe('a count', () => {
