@@ -35,7 +35,7 @@ export function changeWorkflow({ state, clock }: WorkflowSimulator, jobs: Compan
     },
     {
       what: 'new run fails: billing_export',
-      found: `select 'failed at ' || step_name || ': ' || (string_to_array(stderr_tail, E'\\n'))[2] from workflow.dag_run_steps
+      found: `select 'failed at ' || step_name || ': ' || error from workflow.dag_run_steps
         where dag_name = $1 and dag_run_id = $2 and state = 'failed'`,
       values: ['billing_export', started.id],
     },
