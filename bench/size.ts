@@ -29,11 +29,11 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1250,
+  core: 1230,
   'connectors/spotify-ads': 2946,
   engine: 3263,
   scheduler: 1063,
-  cli: 1880,
+  cli: 1780,
   src: 24_330,
 };
 

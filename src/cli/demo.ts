@@ -8,15 +8,13 @@ import { readConfig } from '../config/config.ts';
 import { connectors } from '../connectors/index.ts';
 import { LockHeld } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
-import { outcome } from '../queries/summary-text.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
-import { execute, withDeps } from './perform.ts';
-import { applySteps, configured } from './pipelines.ts';
+import { applySteps, configured, execute, withDeps } from './pipelines.ts';
 import { openProgress } from './progress.ts';
-import { sync } from './run.ts';
+import { outcomeOf, sync } from './run.ts';
 import { untilStopped } from './terminal.ts';
 
 /** What `npm start` does: a sync of everything configured; where nothing is, the demo. */
@@ -41,7 +39,7 @@ export const demo: Verb<{ seed: number; issues: number; keep?: boolean }> = asyn
   const columns = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
   const page = lastPage(facts, runs, {
     ...{ verbose, quiet, home: shownPath(home), url: options.keep ? url : undefined },
-    ...{ hasOther: databaseUrl !== undefined, paint: out.paint, outcomeOf },
+    ...{ hasOther: databaseUrl !== undefined, paint: out.paint, outcomeOf: ended },
     draw: (titles, rows) => grid(titles, rows, { paint: out.paint, columns }),
   });
   say('');
@@ -50,6 +48,8 @@ export const demo: Verb<{ seed: number; issues: number; keep?: boolean }> = asyn
   const codes = runs.map(({ report }) => codeOfReport(report, context.received()));
   return codes.find((code) => code !== exit.ok) ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
+
+const ended = (report: RunReport): string => `${report.status.replaceAll('_', ' ')}: ${outcomeOf(report)}`;
 
 /** One run of the demo. Of its notes only warnings are shown. */
 async function runQuietly(
@@ -70,11 +70,6 @@ async function runQuietly(
   const silent = { observe, say: () => undefined };
   const ask = { pipeline, does };
   return withDeps(context, pipeline, silent, (deps) => execute(ask, deps), instead).finally(progress.end);
-}
-
-function outcomeOf(report: RunReport): string {
-  const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
-  return `${report.status.replaceAll('_', ' ')}: ${outcome({ ...report, receipt: { fetched } })}`;
 }
 
 /** Starts the demo's own warehouse, with the current schema and no rows. Throws LockHeld. */

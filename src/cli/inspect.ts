@@ -10,7 +10,7 @@ import { columns, receipts, rowCount, tableName } from '../queries/stream-histor
 import { inOrder, isInTrouble, summaryText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
-import { type Block, cut, print, toJson } from './output.ts';
+import { type Block, cut, print } from './output.ts';
 import { filled, pipelineOf, streamNamed } from './pipelines.ts';
 
 /** One sentence, then every stream with its age. Ends with 0 also where streams are stale. */
@@ -98,8 +98,8 @@ function runBlocks({ out }: Context, found: history.RunDetail): readonly Block[]
     found.alive === false && out.paint('red', 'Its process is gone: the next run continues it.'),
     { title: 'Streams', rows: streams, keys: 'stream status slices receipt counts seconds reason' },
     {
-      title: 'Slices that are not done (the next run reads them again)',
-      rows: badSlices.map((each) => ({ ...each, receipt: each.fetched === null ? null : each })),
+      title: 'Slices to be read again',
+      rows: badSlices,
       keys: 'stream partition from to status receipt error',
     },
     { title: 'Hand-offs', rows: handoffs, keys: 'dag dagRunId status engineStatus changedAt params error' },
@@ -142,9 +142,7 @@ export const why: Verb<{ table: string; key: string }> = async (context, options
   const { db } = await filled(context);
   const target = await syncedTable(db, name);
   if (target === undefined)
-    throw new Misconfigured(
-      `there is no synced table “${name}”; write it as tracker.issues (\`tidemark streams\` lists the tables)`,
-    );
+    throw new Misconfigured(`there is no synced table “${name}”; \`tidemark streams\` lists them`);
   const found = await lineage(db, target, key);
   if (found !== undefined) return print(context, found, lineageBlocks(context, found));
   const table = `${target.schema}.${target.name}`;
@@ -154,29 +152,24 @@ export const why: Verb<{ table: string; key: string }> = async (context, options
 
 function lineageBlocks({ out }: Context, found: Lineage): readonly Block[] {
   const { row, run, source, slice, foundByFormerKey, formerKeys, deletedAt } = found;
-  const room = Math.max(40, (out.columns ?? 140) - 32);
-  const values = Object.entries(row)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => [name, cut(typeof value === 'object' ? toJson(value) : String(value), room)]);
+  const values = Object.entries(row).filter(([, value]) => value !== null);
   const origin = {
     'written by': run
       ? `run ${run.runId} (${run.kind}, ${run.status}), ${minute(run.startedAt)} UTC`
       : 'a run that is no longer on record',
     stream: source ? `${source.name}.${source.stream}` : null,
     'read from': source ? `${source.endpoint} of ${source.baseUrl}` : null,
-    'former keys': formerKeys.length === 0 ? undefined : formerKeys.join(', '),
+    'former keys': formerKeys.join(', '),
   };
-  const read = slice && { ...slice, receipt: slice.fetched === null ? null : slice };
   return [
     out.paint('bold', escaped(`${found.table} ${row.key ?? row.name ?? row.id ?? ''}`)),
     foundByFormerKey !== null && `${escaped(foundByFormerKey)} is a former key of it.`,
-    deletedAt !== null &&
-      out.paint('yellow', `Deleted at the source: marked ${minute(new Date(deletedAt))} UTC.`),
+    deletedAt !== null && out.paint('yellow', `Deleted at the source: ${minute(new Date(deletedAt))} UTC.`),
     '',
     { fields: Object.fromEntries(values) },
     '',
     { fields: origin },
-    { fields: read ?? {}, keys: 'partition field from to walk receipt' },
+    { fields: slice ?? {}, keys: 'partition field from to walk receipt' },
     { rows: found.children.filter(({ rows }) => rows > 0), keys: 'table rows' },
     { rows: found.rejects, keys: 'rejectId status code lastSeenAt message' },
   ];

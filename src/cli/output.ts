@@ -50,9 +50,11 @@ function fieldsOf(values: Values, paper: Paper, keys?: string): readonly string[
   const present = all.filter((key) => values[key] !== undefined && cellOf(key, values) !== '');
   const nameOf = (key: string): string => (keys ? titleOf(key).toLowerCase().replace('…', '') : key);
   const widest = Math.max(0, ...present.map((key) => nameOf(key).length));
-  return present.map(
-    (key) => `${paper.paint('dim', nameOf(key).padEnd(widest))}  ${drawn(cellOf(key, values), paper)}`,
-  );
+  const room = Math.max(40, (paper.columns ?? Infinity) - widest - 2);
+  return present.map((key) => {
+    const cell = cellOf(key, values);
+    return `${paper.paint('dim', nameOf(key).padEnd(widest))}  ${drawn(cell, paper, cut(plain(cell), room))}`;
+  });
 }
 
 /** Titles that are not their key in capitals. The column of one that ends with `…` is cut where the terminal is narrow. */
@@ -86,12 +88,11 @@ export type Cell = string | number | null | { readonly text: string; readonly st
 /** A value as people read it. Its key says what it means; `pipeline.stream` is both, joined. */
 function cellOf(key: string, row: object): Cell {
   const values: Values = { ...row };
-  const value = values[key];
-  if (key.includes('.'))
-    return key
-      .split('.')
-      .map((part) => values[part])
-      .join('.');
+  const [first = '', second] = key.split('.');
+  if (second !== undefined) return `${values[first]}.${values[second]}`;
+  // A row of slices has the three numbers of its receipt itself.
+  const own = typeof values.fetched === 'number' ? values : null;
+  const value = values[key] ?? (key === 'receipt' ? own : undefined);
   if (value === null || value === undefined) return titles[key]?.endsWith('…') ? '' : null;
   if (value instanceof Date) return key.endsWith('At') ? relative(value, new Date()) : `${minute(value)} UTC`;
   if (typeof value === 'number') return /seconds$/i.test(key) ? duration(value) : value;

@@ -39,7 +39,7 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
     .configureOutput({
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
-      outputError: (text, write) => write(withAdvice(withoutValues(text))),
+      outputError: (text, write) => write(withoutValues(text)),
     })
     .exitOverride()
     .addHelpText('before', exampleText(firstSteps))
@@ -58,23 +58,14 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
 }
 
 /** A verb of two words becomes a command of its group. */
-function commandOf(root: Command, spec: VerbSpec): Command {
-  const [, name = '', verb] = /^([a-z]+)(?: ([a-z].*))?/.exec(spec.call) ?? [];
-  if (verb === undefined) return root.command(spec.call, { hidden: name === 'start' });
+function commandOf(root: Command, { call, example }: VerbSpec): Command {
+  const [name = '', verb] = call.split(/ (?=[a-z])/);
+  if (verb === undefined) return root.command(call, { hidden: call === 'start' });
+  const made = root.commands.find((each) => each.name() === name);
   const group =
-    root.commands.find((each) => each.name() === name) ??
-    root
-      .command(name)
-      .description('records that could not become rows')
-      .helpCommand(false)
-      .addHelpText('before', exampleText(spec.example));
+    made ?? root.command(name).description('records that could not become rows').helpCommand(false);
+  if (made === undefined) group.addHelpText('before', exampleText(example));
   return group.command(verb);
 }
 
 const exampleText = (text: string): string => `Examples:\n  $ ${text}\n`;
-
-/** An unknown flag that looks like a secret gets advice. */
-const withAdvice = (text: string): string =>
-  /'--?[a-z-]*(token|password|secret|database-url)/i.test(text)
-    ? `${text.trimEnd()}\nSecrets are never taken from flags: set them in the environment, in .env, or in a file named by NAME_FILE.\n`
-    : text;

@@ -1,5 +1,5 @@
 /** `remote`: drives the control API of a `tidemark serve` elsewhere. The token comes from the environment, never from a flag. */
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { z } from 'zod';
 import { AuthFailed, Misconfigured, TidemarkError, UnexpectedContent, Unreachable } from '../core/errors.ts';
 import { escaped } from '../core/format.ts';
@@ -52,17 +52,12 @@ export const remote: Verb<RemoteOptions> = async (context, options) => {
   const { protocol, hostname, host } = new URL(base);
   if (server.apiToken !== undefined && protocol === 'http:' && !isThisMachine(hostname))
     context.warn(`the token goes to ${host} unencrypted; use https where the server has it`);
-  const agent = new Agent({ connect: { timeout: timeoutMs } });
   const ask = (path: string, body?: object) =>
-    call(agent, base, server.apiToken?.reveal(), `dags/${encodeURIComponent(dag)}/${path}`, body);
-  try {
-    const run = options.run ?? (options.action === 'log' ? newestOf(await ask('status'), dag) : undefined);
-    const path = action.path(run === undefined ? undefined : encodeURIComponent(run), limit);
-    const data = await ask(path, action.post && { params, runId });
-    return print(context, data, shown(data));
-  } finally {
-    await agent.destroy();
-  }
+    call(base, server.apiToken?.reveal(), `dags/${encodeURIComponent(dag)}/${path}`, body);
+  const run = options.run ?? (options.action === 'log' ? newestOf(await ask('status'), dag) : undefined);
+  const path = action.path(run === undefined ? undefined : encodeURIComponent(run), limit);
+  const data = await ask(path, action.post && { params, runId });
+  return print(context, data, shown(data));
 };
 
 /** Where a server that listens on this host is reached from this machine. */
@@ -92,42 +87,44 @@ class Refused extends TidemarkError {
   }
 }
 
-const success = z.object({ data: z.union([shape.run, shape.status, shape.runPage, shape.logPage]) });
-const failed = z.object({ status: z.literal('error'), message: z.string().default('no reason given') });
-type Data = z.infer<typeof success>['data'];
+const envelope = z.union([
+  z.object({ status: z.literal('error'), message: z.string().default('no reason given') }),
+  z.object({ data: z.union([shape.run, shape.status, shape.runPage, shape.logPage]) }),
+]);
+type Data = Extract<z.infer<typeof envelope>, { data: unknown }>['data'];
 
 /** Throws AuthFailed (401, 403), Misconfigured (400, 404), Refused, Unreachable, or UnexpectedContent where the server is no control API. */
-async function call(
-  dispatcher: Agent,
-  base: string,
-  token: string | undefined,
-  path: string,
-  body?: object,
-): Promise<Data> {
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = { ...authorization, ...(body && { 'content-type': 'application/json' }) };
+async function call(base: string, token: string | undefined, path: string, body?: object): Promise<Data> {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body && { 'content-type': 'application/json' }),
+  };
   const post = body && ({ method: 'POST', body: JSON.stringify(body) } as const);
-  const times = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
   const unreachable = (what: string) => (cause: unknown) => {
     throw new Unreachable(`${base} ${what}`, { cause });
   };
-  const answer = await request(`${base}/api/v1/${path}`, { dispatcher, headers, ...times, ...post }).catch(
+  const answer = await request(`${base}/api/v1/${path}`, { headers, ...limits, ...post }).catch(
     unreachable('does not answer; is tidemark serve running there?'),
   );
   const broken = 'broke off its answer: whether it did what was requested is not known';
   const text = await answer.body.text().catch(unreachable(broken));
   const { statusCode: code } = answer;
-  const json: unknown = await Promise.resolve(text)
-    .then(JSON.parse)
-    .catch(() => undefined);
-  const problem = failed.safeParse(json).data;
-  const data = code < 400 ? success.safeParse(json).data?.data : undefined;
-  if (data !== undefined) return data;
-  if (problem === undefined)
+  const content = envelopeOf(text);
+  if (content !== undefined && 'data' in content && code < 400) return content.data;
+  if (content === undefined || 'data' in content)
     throw new UnexpectedContent(`${base} answered ${code} without an envelope: it is no control API`);
-  const message = `${base} answered ${code}: ${problem.message}`;
-  if (code === 401 || code === 403) throw new AuthFailed(`${message} (TIDEMARK_API_TOKEN)`);
-  throw code === 400 || code === 404 ? new Misconfigured(message) : new Refused(code, message);
+  const problem = `${base} answered ${code}: ${content.message}`;
+  if (code === 401 || code === 403) throw new AuthFailed(`${problem} (TIDEMARK_API_TOKEN)`);
+  throw code === 400 || code === 404 ? new Misconfigured(problem) : new Refused(code, problem);
+}
+
+function envelopeOf(text: string) {
+  try {
+    return envelope.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 function newestOf(data: Data, dag: string): string {

@@ -3,16 +3,12 @@ import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { RunReport, RunStatus } from '../core/run.ts';
-import { nameOf } from '../core/table.ts';
-import type { RunDeps } from '../engine/context/deps.ts';
-import { streamStates } from '../queries/freshness.ts';
 import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Context, Verb } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
-import { endOf, execute, notifyAfter, outboundOf, planOf, withDeps } from './perform.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import type { Sink } from './terminal.ts';
@@ -72,12 +68,14 @@ async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen,
   const { replayRejects } = await import('../engine/replay.ts');
   const stream = streams?.[0];
   const progress = await openProgress(context, { config: await parts.config() });
-  const { replayed, left, large } = await withDeps(context, pipeline, progress, async (deps) => {
-    const done = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
-    // Records that were too large to be kept whole cannot be replayed.
-    const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
-    return { replayed: done.replayed, left: done.stillRejected, large };
-  }).finally(progress.end);
+  const { replayed, left, large } = await lookup
+    .withDeps(context, pipeline, progress, async (deps) => {
+      const done = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
+      // Records that were too large to be kept whole cannot be replayed.
+      const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
+      return { replayed: done.replayed, left: done.stillRejected, large };
+    })
+    .finally(progress.end);
   const stillRejected = left + large;
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
   const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(stillRejected, 'record')} still rejected${large === 0 ? '' : hint}.`;
@@ -129,18 +127,17 @@ async function runOne(context: Context, ask: Ask): Promise<number> {
   const { parts, out, json, quiet, received } = context;
   const config = await parts.config();
   const progress = await openProgress(context, { config });
-  const { report, failure } = await endOf(progress.observe, (observe) =>
-    withDeps(context, ask.pipeline, { ...progress, observe }, async (deps) => {
-      if (ask.streams !== undefined) await warnOfMissingParents(deps, ask.streams);
-      return execute(ask, deps);
-    }),
-  ).finally(progress.end);
+  const { report, failure } = await lookup
+    .endOf(progress.observe, (observe) =>
+      lookup.withDeps(context, ask.pipeline, { ...progress, observe }, (deps) => lookup.execute(ask, deps)),
+    )
+    .finally(progress.end);
   const { pipeline, status, error } = report;
   // With --json the report is in the last event.
   if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
   if (error !== undefined && (status === 'failed' || status === 'lost'))
     complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
-  await notifyAfter(context, outboundOf(await parts.warehouse(), config), report, context.warn);
+  await lookup.notifyAfter(context, lookup.outboundOf(await parts.warehouse(), config), report, context.warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
 }
 
@@ -151,23 +148,22 @@ const headlines: Partial<Record<RunStatus, string>> = {
 
 /** The summary: one sentence if all is well, and the reasons if not. */
 function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Block[] {
-  const { pipeline, status, streams, runId, counts, deleted, seconds, requests, retries } = report;
+  const { pipeline, status, streams, runId, counts, seconds, requests, retries } = report;
   const headline = paint(styleOf(status), `${headlines[status] ?? status.replaceAll('_', ' ')}.`);
   const named = (wanted: string) => streams.filter((each) => each.status === wanted);
   const absent = named('unavailable').map(({ stream }) => stream);
   const complete = named('ok').length;
-  const matching = ` Receipts match for ${plural(complete, 'stream')}.`;
-  const fetched = streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
-  const what = `${outcome({ counts, deleted, receipt: { fetched } })}.${status === 'succeeded' && complete > 0 ? matching : ''}`;
+  const isWhole = status === 'succeeded' && complete > 0;
+  const matching = isWhole ? ` Receipts match for ${plural(complete, 'stream')}.` : '';
   const run = `run ${runId}, ${duration(seconds)}, ${plural(requests, 'request')}, ${plural(retries, 'retry', 'retries')}`;
   const isFine = ['ok', 'unavailable', 'skipped', 'interrupted'];
-  const bad = streams.filter((each) => !isFine.includes(each.status));
   return [
-    `${paint('bold', pipeline)}: ${headline} ${what} (${run})`,
+    `${paint('bold', pipeline)}: ${headline} ${outcomeOf(report)}.${matching} (${run})`,
     absent.length > 0 && `  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`,
-    ...bad.map(({ stream, status, receipt, reason = '' }) => {
+    ...streams.flatMap(({ stream, status, receipt, reason = '' }) => {
+      if (isFine.includes(status)) return [];
       const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
-      return `  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`;
+      return [`  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`];
     }),
     counts.rejected > 0 && '  What was rejected, and why: `tidemark rejects list`.',
     status === 'partly_failed' &&
@@ -175,19 +171,10 @@ function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Bl
   ];
 }
 
-/** A stream that is read for each row of another table finds nothing where that table was never loaded. */
-async function warnOfMissingParents({ warehouse, source, observe }: RunDeps, streams: readonly string[]) {
-  const pipeline = source.name;
-  const states = await streamStates(warehouse.db);
-  const loaded = states.filter((each) => each.pipeline === pipeline && each.freshAt !== null);
-  const there = [...streams, ...loaded.map(({ stream }) => stream)];
-  for (const { name, partitions } of source.streams.filter((each) => streams.includes(each.name))) {
-    const parents = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
-    const names = parents.map((each) => each.name);
-    if (names.length === 0 || names.some((each) => there.includes(each))) continue;
-    const message = `${name} is read for each row of ${partitions?.table}, which was never loaded: run \`tidemark sync ${pipeline} --stream ${names.join(',')},${name}\``;
-    observe({ type: 'note', pipeline, level: 'warn', message });
-  }
+/** What a run came to in all. */
+export function outcomeOf(report: RunReport): string {
+  const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
+  return outcome({ ...report, receipt: { fetched } });
 }
 
 /** Prints what runs would read. */
@@ -196,9 +183,9 @@ async function showPlan(context: Context, asks: readonly Ask[]): Promise<number>
   for (const ask of asks) {
     const { pipeline } = ask;
     const progress = await openProgress({ ...context, quiet: context.quiet || context.json, json: false });
-    const streams = await withDeps(context, pipeline, progress, (deps) => planOf(ask, deps)).finally(
-      progress.end,
-    );
+    const streams = await lookup
+      .withDeps(context, pipeline, progress, (deps) => lookup.planOf(ask, deps))
+      .finally(progress.end);
     plans.push({ pipeline, streams });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));

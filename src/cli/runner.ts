@@ -13,7 +13,6 @@ import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
-import { endOf, execute, notifyAfter, outboundOf, planOf, withDeps } from './perform.ts';
 import * as lookup from './pipelines.ts';
 import type { Progress } from './progress.ts';
 
@@ -42,9 +41,9 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     work: (deps: RunDeps) => Promise<T>,
   ) => {
     const instead = { config, warehouse: () => warehouseOf(pipeline) };
-    return withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
+    return lookup.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
   };
-  const outbound = outboundOf(own, config);
+  const outbound = lookup.outboundOf(own, config);
   const runOne: RunOne = async (ask, how) => {
     const { pipeline } = ask;
     const both: Observe = (event) => {
@@ -52,16 +51,16 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
       how.observe(event);
     };
     const run = (observe: Observe) =>
-      during(ask, { ...how, observe }, (deps) => execute(ask, { ...deps, trigger: how.trigger }));
-    const { report, failure } = await endOf(both, run).catch(async (error: unknown) => {
+      during(ask, { ...how, observe }, (deps) => lookup.execute(ask, { ...deps, trigger: how.trigger }));
+    const { report, failure } = await lookup.endOf(both, run).catch(async (error: unknown) => {
       // A request that was stopped, or that waits for its turn, has not failed.
       const isWaiting = how.signal.aborted || error instanceof LockHeld || error instanceof Fenced;
       const cause = describe(error).message;
-      if (!isWaiting) await notifyAfter(context, outbound, { pipeline, cause }, warn);
+      if (!isWaiting) await lookup.notifyAfter(context, outbound, { pipeline, cause }, warn);
       throw error;
     });
     // A lost run is resumed by another process, or reported when it is not.
-    if (report.status !== 'lost') await notifyAfter(context, outbound, report, warn);
+    if (report.status !== 'lost') await lookup.notifyAfter(context, outbound, report, warn);
     if (failure !== undefined) throw failure;
     return report;
   };
@@ -73,7 +72,9 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
       const lines: PlanLine[] = [];
       for (const pipeline of isAll ? names : [ask.pipeline]) {
         const one = { ...ask, pipeline };
-        const planned = await during(one, { signal, observe: () => undefined }, (deps) => planOf(one, deps));
+        const planned = await during(one, { signal, observe: () => undefined }, (deps) =>
+          lookup.planOf(one, deps),
+        );
         for (const each of planned)
           lines.push({ ...each, about: about(each), stream: `${isAll ? `${pipeline}.` : ''}${each.stream}` });
       }

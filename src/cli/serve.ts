@@ -3,20 +3,22 @@ import os from 'node:os';
 import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
-import { minute, plural } from '../core/format.ts';
+import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
 import { connectionsFor } from '../engine/context/concurrency.ts';
+import { enqueueHandoff } from '../outbound/handoff-queue.ts';
+import { checkHealth } from '../outbound/outbound.ts';
 import { openControl } from '../scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
-import type { ServerDeps } from '../server/api/deps.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import { buildApp } from '../server/api/app.ts';
+import { dashboard } from '../server/dashboard/dashboard.ts';
+import { connect, takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
-import { outboundOf } from './perform.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
@@ -47,13 +49,16 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const dags = catalogue.dags.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
   const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);
-  const { withConnectLimit } = await import('../warehouse/connect.ts');
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const ending = new AbortController();
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
   const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal };
-  const app = await buildServer({ ...deps, unready: () => unready(api, signal) });
+  const app = await buildApp({
+    ...deps,
+    pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }),
+    unready: () => unready(api, signal),
+  });
   let service: Service | undefined;
   try {
     const url = await app.listen(address).catch((error: unknown) => {
@@ -61,7 +66,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     });
     // Only now: a process that cannot listen must not take requests from the queue.
     const name = `${os.hostname()} process ${process.pid}`;
-    const events = callbacks(context, config, warehouse);
+    const events = callbacks(config, warehouse);
     service = await startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
     if (runner.configured.length === 0) say('Nothing is scheduled: no source is configured.');
@@ -96,7 +101,6 @@ function addressOf({ server }: Settings, flags: { host?: string; port?: number }
 async function ownWarehouse({ parts, signal, say }: Context): Promise<Warehouse> {
   say('opening the warehouse');
   const { url } = await lookup.current(parts.warehouse, { signal, say });
-  const { connect } = await import('../warehouse/connect.ts');
   const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal };
   return parts.keep(await connect(url.reveal(), options), (own) => own.close());
 }
@@ -125,18 +129,10 @@ function warnings({ warn }: Context): (what: string, error?: unknown) => void {
   };
 }
 
-/** The HTTP server: control API and dashboard. */
-async function buildServer(deps: Omit<ServerDeps, 'pages'>) {
-  const { buildApp } = await import('../server/api/app.ts');
-  const { dashboard } = await import('../server/dashboard/dashboard.ts');
-  return buildApp({ ...deps, pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }) });
-}
-
 /** Why the service cannot take requests now; empty: it can. */
 async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
   if (signal.aborted) return ['it is ending'];
   try {
-    const { takesWrites } = await import('../warehouse/connect.ts');
     const missing = await lookup.pendingSteps(warehouse);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
@@ -146,58 +142,43 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
   }
 }
 
-type Callbacks = Pick<ServiceDeps, 'ticked' | 'ended' | 'look'>;
+type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 
-function callbacks({ say }: Context, config: Settings, warehouse: Warehouse): Callbacks {
-  const outbound = outboundOf(warehouse, config);
+function callbacks(config: Settings, warehouse: Warehouse): Callbacks {
+  const outbound = lookup.outboundOf(warehouse, config);
   const names = lookup.configured(config).map(({ name }) => name);
   return {
-    ticked: ({ pipeline, does, scheduledFor, dagRunId, joined }) => {
-      const how = joined ? 'joins' : 'queued as';
-      say(`${pipeline} ${does}: due at ${minute(scheduledFor)} UTC, ${how} ${dagRunId}`);
-    },
     async ended({ id, ask }, { status }, trx) {
       const { onSuccess } = nightly;
       // Only a sync of every pipeline says that they are up to date.
       const isSync = ask.pipeline === nightly.name && (ask.does === 'sync' || ask.does === 'full');
       if (!isSync || onSuccess === undefined || status !== 'succeeded') return;
-      const { enqueueHandoff } = await import('../outbound/handoff-queue.ts');
       await enqueueHandoff(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, onSuccess);
     },
-    async look(findings, signal) {
-      const { checkHealth } = await import('../outbound/outbound.ts');
-      await checkHealth(outbound, names, findings, signal);
-    },
+    look: (findings, signal) => checkHealth(outbound, names, findings, signal),
   };
 }
 
 /** What `serve` can run: every pipeline, and `nightly` over all of them. Sends nothing to the sources. */
 async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
-  const ready = lookup.configured(config);
+  const ready = lookup.configured(config).map(({ name }) => name);
   // A job within `nightly` is shown with its own time.
-  const timed = ({ does, on, within }: Job): Timed => ({ does, ...on, starts: within === undefined });
-  const dag = async (pipeline: Pipeline): Promise<KnownDag> => {
-    const { name, about, needs, jobs } = pipeline;
-    const isReady = ready.includes(pipeline);
-    const streams = isReady ? await lookup.streamsOf(name, config, version) : [];
-    const tables = streams.flatMap(({ tables }) => tables);
-    const facts = {
-      configured: isReady,
-      streams: tables,
+  const timed = (jobs: readonly Job[]): Timed[] =>
+    jobs.map(({ does, on, within }) => ({ does, ...on, starts: within === undefined }));
+  const dag = async ({ name, about, needs, jobs }: Pipeline): Promise<KnownDag> => {
+    const configured = ready.includes(name);
+    const streams = configured ? await lookup.streamsOf(name, config, version) : [];
+    return {
+      ...{ name, about, needs, timed: timed(jobs), configured, parts: [name] },
+      streams: streams.flatMap(({ tables }) => tables),
       hasReconcile: lookup.hasReconcile(name),
-      parts: [name],
     };
-    return { name, about, needs, timed: jobs.map(timed), ...facts };
   };
   const { name, about, jobs } = nightly;
-  const parts = ready.map(({ name }) => name);
-  const needs = lookup.allPipelines.map(({ needs }) => needs).join(' or ');
-  const facts = {
-    configured: ready.length > 0,
-    streams: [],
-    hasReconcile: parts.some(lookup.hasReconcile),
-    parts,
+  const all: KnownDag = {
+    ...{ name, about, timed: timed(jobs), configured: ready.length > 0, streams: [], parts: ready },
+    needs: lookup.allPipelines.map(({ needs }) => needs).join(' or '),
+    hasReconcile: ready.some(lookup.hasReconcile),
   };
-  const all: KnownDag = { name, about, needs, timed: jobs.map(timed), ...facts };
   return { dags: [all, ...(await Promise.all(lookup.allPipelines.map(dag)))] };
 }

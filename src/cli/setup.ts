@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
-import { duration, plural } from '../core/format.ts';
+import { plural } from '../core/format.ts';
 import { excludedOf } from '../engine/context/select-streams.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
@@ -56,24 +56,24 @@ interface Found {
 export const check: Verb = async (context) => {
   const config = await context.parts.config();
   const ready = lookup.configured(config);
-  const checks: Awaited<ReturnType<typeof tried>>[] = [];
+  const checks = [];
   for (const pipeline of lookup.allPipelines) {
     const { name: what, needs } = pipeline;
     if (ready.includes(pipeline))
       checks.push(await tried(context, what, () => askSource(context, config, what)));
-    else checks.push({ what, state: 'not configured', facts: [`set ${needs} to use it`], ...untried });
+    else checks.push({ ...unasked, what, state: 'not configured', facts: [`set ${needs} to use it`] });
   }
   checks.push(await tried(context, 'warehouse', () => askWarehouse(context)));
-  const rows = checks.map(({ error, facts, ...each }) => {
-    return { ...each, found: [...(error ? [error.message] : []), ...facts].join(' · ') };
-  });
-  const ok = checks.every(({ state }) => state !== 'failed');
-  print(context, { ok, checks }, [{ rows, keys: 'what state seconds found' }]);
+  const rows = checks.map(({ error, facts, ...each }) => ({
+    ...each,
+    found: [...(error ? [error.message] : []), ...facts].join(' · '),
+  }));
   const bad = checks.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
+  print(context, { ok: bad.length === 0, checks }, [{ rows, keys: 'what state seconds found' }]);
   return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
 };
 
-const untried = { seconds: null, error: null, exitCode: exit.ok };
+const unasked = { seconds: null, error: null, exitCode: exit.ok as number };
 
 /** Throws Interrupted after a signal. */
 async function tried({ say, signal, received }: Context, what: string, ask: () => Promise<Found>) {
@@ -81,9 +81,9 @@ async function tried({ say, signal, received }: Context, what: string, ask: () =
   say(`asking ${what === 'warehouse' ? 'the warehouse' : what}`);
   const start = performance.now();
   const { facts, problem } = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
-  const base = { what, facts, seconds: ((performance.now() - start) / 1000) as number | null };
-  if (problem === undefined) return { ...base, state: 'ok', error: null, exitCode: exit.ok };
-  return { ...base, state: 'failed', error: describe(problem), exitCode: codeOfError(problem, received()) };
+  const asked = { ...unasked, what, facts, seconds: (performance.now() - start) / 1000 };
+  if (problem === undefined) return { ...asked, state: 'ok' };
+  return { ...asked, state: 'failed', error: describe(problem), exitCode: codeOfError(problem, received()) };
 }
 
 async function askSource(
@@ -94,25 +94,18 @@ async function askSource(
   const { baseUrl, exclude } = lookup.settingsOf(config, name);
   const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
   const excluded = [...excludedOf({ source, exclude })];
-  const { account, dialect, clock, problems } = await source.preflight(signal).catch((problem: unknown) => ({
-    ...{ account: undefined, dialect: [], clock: undefined },
-    problems: [problem],
-  }));
+  const nothing = { account: undefined, dialect: [], clock: undefined };
+  const { account, dialect, clock, problems } = await source
+    .preflight(signal)
+    .catch((problem: unknown) => ({ ...nothing, problems: [problem] }));
   const facts = [
     baseUrl,
     account && `signed in as ${account}`,
     ...dialect.filter((line) => !line.startsWith('account:')),
     excluded.length > 0 && `left out: ${excluded.join(', ')}`,
-    problems.length === 0 && clockText(clock),
+    problems.length === 0 && !clock && 'sends no Date header: watermarks stay where they are',
   ];
   return { facts: facts.filter((fact) => typeof fact === 'string'), problem: problems[0] };
-}
-
-function clockText(clock: Date | undefined): string {
-  if (clock === undefined) return 'sends no Date header: watermarks stay where they are';
-  const skew = (Date.now() - clock.getTime()) / 1000;
-  if (Math.abs(skew) < 60) return 'clocks agree';
-  return `its clock is ${duration(Math.abs(skew))} ${skew > 0 ? 'slow' : 'fast'} (watermarks use its clock)`;
 }
 
 /** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
@@ -120,10 +113,8 @@ async function askWarehouse({ parts }: Context): Promise<Found> {
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address, pool } = warehouse;
   const missing = await lookup.pendingSteps(warehouse);
-  const write =
-    missing.length > 0
-      ? 'create schema tidemark_check'
-      : `insert into ops.leases (pipeline) values ('check')`;
+  const lease = `insert into ops.leases (pipeline) values ('check')`;
+  const write = missing.length > 0 ? 'create schema tidemark_check' : lease;
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ about: string }>(

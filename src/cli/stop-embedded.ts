@@ -7,14 +7,12 @@ import { openEmbedded } from '../embedded/embedded.ts';
 
 const [parent, ...homes] = process.argv.slice(2);
 const deadline = performance.now() + 10_000;
-while (isAlive(Number(parent)) && performance.now() < deadline) await sleep(20);
-for (const home of homes) await (await openEmbedded(home, { notice: () => undefined })).release();
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+try {
+  while (performance.now() < deadline) {
+    process.kill(Number(parent), 0);
+    await sleep(20);
   }
+} catch {
+  // It is gone.
 }
+for (const home of homes) await (await openEmbedded(home, { notice: () => undefined })).release();

@@ -20,12 +20,8 @@ export interface Sink {
   flush(): Promise<void>;
 }
 
-/** What decides about colour, besides the stream. */
-interface ColorOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** `--no-color` was given. */
-  readonly noColor: boolean;
-}
+/** Environment, and whether `--no-color` was given. */
+type ColorOptions = { readonly env: NodeJS.ProcessEnv; readonly noColor: boolean };
 
 /** `--no-color` beats FORCE_COLOR, which beats NO_COLOR, which beats TERM=dumb, which beats being a terminal. Empty is unset. */
 export function hasColor(isTerminal: boolean, { env, noColor }: ColorOptions): boolean {

@@ -14,13 +14,21 @@ export interface VerbSpec {
   readonly example: string;
 }
 
-const verb = (
-  call: string,
-  load: VerbSpec['load'],
-  about: string,
-  flags = '',
-  example = `tidemark ${call}`,
-): VerbSpec => ({ call, load, about, flags, example });
+/** Where the call itself says too little. */
+const examples: Readonly<Record<string, string>> = {
+  sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
+  backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
+  reset: 'tidemark reset issues && tidemark sync  # read all issues again',
+  why: 'tidemark why issues PROJ-7',
+  simulate: 'tidemark simulate --dialect vendor  # prints what to put into .env',
+  serve: 'TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0  # also for other machines',
+  remote: 'tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"  # a backfill',
+};
+
+const verb = (call: string, load: VerbSpec['load'], about: string, flags = ''): VerbSpec => {
+  const [name = ''] = call.split(' ');
+  return { call, load, about, flags, example: examples[name] ?? `tidemark ${call}` };
+};
 
 /** Loads one of the verbs of a file. */
 const of =
@@ -80,23 +88,11 @@ export const verbs: readonly VerbSpec[] = [
   verb(
     'sync [pipeline...]',
     run('sync'),
-    'read what changed, from every configured source or the named ones',
+    'read what changed, of all or the named sources',
     'streams full dryRun',
-    'tidemark sync tracker --full --dry-run  # what would a full read cost?',
   ),
-  verb(
-    'backfill <pipeline>',
-    run('backfill'),
-    'read the window [from, to) again; repeatable',
-    'from to streams dryRun',
-    'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
-  ),
-  verb(
-    'reconcile <pipeline>',
-    run('reconcile'),
-    'read all ids; mark what is deleted at the source',
-    'streams',
-  ),
+  verb('backfill <pipeline>', run('backfill'), 'read the window [from, to) again', 'from to streams dryRun'),
+  verb('reconcile <pipeline>', run('reconcile'), 'read all ids; mark what is deleted', 'streams'),
   verb('init', setup('init'), 'write a .env to fill in'),
   verb('check', setup('check'), 'one authenticated request a source, a write and rollback on the warehouse'),
   verb('migrate', setup('migrate'), 'bring the schema up to date (sync does it by itself)', 'dryRun'),
@@ -106,36 +102,17 @@ export const verbs: readonly VerbSpec[] = [
   verb('streams [name]', inspect('streams'), 'the streams, or one with its columns and receipts'),
   verb('rejects list', inspect('list'), 'records that could not become rows, and why', 'stream all limit'),
   verb('rejects replay [id]', run('replay'), 'try them anew, e.g. after an update', 'stream pipeline'),
-  verb(
-    'reset <stream>',
-    setup('reset'),
-    'forget the watermark of a stream; its rows stay, the next sync reads all of it',
-    'pipeline',
-    'tidemark reset issues && tidemark sync  # read all issues again',
-  ),
-  verb('why <table> <key>', inspect('why'), 'where one row comes from', '', 'tidemark why issues PROJ-7'),
-  verb(
-    'simulate',
-    setup('simulate'),
-    'start simulated sources to try things on; runs until Ctrl-C',
-    'seed issues simulatedPort latency dialect',
-    'tidemark simulate --dialect vendor  # prints what to put into .env',
-  ),
+  verb('reset <stream>', setup('reset'), 'let the next sync read all of a stream; its rows stay', 'pipeline'),
+  verb('why <table> <key>', inspect('why'), 'where one row comes from'),
+  verb('simulate', setup('simulate'), 'start simulated sources', 'seed issues simulatedPort latency dialect'),
   verb('demo', demo('demo'), 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
   verb('warehouse', setup('warehouse'), 'start the embedded warehouse for psql; runs until Ctrl-C'),
-  verb(
-    'serve',
-    serve('serve'),
-    'scheduler, control API and dashboard; runs until stopped',
-    'host port',
-    'TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0  # also for other machines',
-  ),
+  verb('serve', serve('serve'), 'scheduler, control API and dashboard; runs until stopped', 'host port'),
   verb(
     'remote <action> <dag> [run]',
     remote('remote'),
-    'drive a tidemark serve elsewhere: start, status, stop, retry, runs or log',
+    'start, status, stop, retry, runs or log elsewhere',
     'url params runId limit',
-    'tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"  # a backfill',
   ),
   verb('start', demo('start'), 'what npm start does: sync everything configured, or the demo if nothing is'),
 ];

@@ -3,15 +3,7 @@ import { ExactNumber } from './json.ts';
 import { numericParts } from './json-numbers.ts';
 
 /** Whether a text is a decimal without sign, exponent or needless zeros before the point: as `decimalText` writes it. */
-export const isPlainDecimal = (text: string): boolean => {
-  let whole = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x2e && whole === text.length) whole = at;
-    else if (code < 0x30 || code > 0x39) return false;
-  }
-  return whole > 0 && whole !== text.length - 1 && (whole === 1 || text.charCodeAt(0) !== 0x30);
-};
+export const isPlainDecimal = (text: string): boolean => /^(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text);
 
 /** A number of a parsed document, or its literal, as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
 export const decimalText = (value: number | ExactNumber | string): string => {

@@ -11,7 +11,7 @@ import { afterClockGaps, endDeadRuns } from './dead-workers.ts';
 import type { Catalogue } from './pipelines.ts';
 import { refreshMs } from './queue.ts';
 import { markLost } from './requests.ts';
-import { scheduled, type Tick, tick } from './ticks.ts';
+import { scheduled, tick } from './ticks.ts';
 import { Worker, type WorkerDeps } from './worker.ts';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
@@ -20,7 +20,6 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 export interface ServiceDeps extends WorkerDeps {
   readonly catalogue: Catalogue;
   /** Called for a schedule that came due and whose run is queued. */
-  readonly ticked: (tick: Tick) => void;
   /** Once a minute: sends messages about what is stale or stuck, and what else is due outside. `findings`: what was found here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
 }
@@ -52,9 +51,7 @@ export async function startService(deps: ServiceDeps) {
     every('looking at the schedules', times.tickMs, async () => {
       for (const schedule of schedules) {
         const made = await tick(warehouse.db, queue, schedule, name);
-        if (made === undefined) continue;
-        queue.wake(made.pipeline);
-        deps.ticked(made);
+        if (made !== undefined) queue.wake(made.pipeline);
       }
     }),
     every('reporting progress', times.heartbeatMs, () => worker.report()),
