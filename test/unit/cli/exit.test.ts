@@ -3,45 +3,28 @@ import { causes, codeOfError, codeOfReport, combined, describe } from '../../../
 import { dateOf } from '../../../src/cli/run.ts';
 import { combinedReport } from '../../../src/cli/runner.ts';
 import { hasColor } from '../../../src/cli/terminal.ts';
-import {
-  AuthFailed,
-  BadData,
-  Interrupted,
-  LockHeld,
-  Misconfigured,
-  Transient,
-  Unreachable,
-} from '../../../src/core/errors.ts';
+import * as errors from '../../../src/core/errors.ts';
 import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
 
 const report = (status: RunStatus, code?: string): RunReport => ({
-  runId: '1',
-  pipeline: 'tracker',
-  kind: 'sync',
-  status,
-  streams: [],
-  counts: noCounts,
-  deleted: 0,
-  requests: 0,
-  retries: 0,
-  throttledMs: 0,
-  seconds: 1,
+  ...{ runId: '1', pipeline: 'tracker', kind: 'sync', status, streams: [], counts: noCounts, deleted: 0 },
+  ...{ requests: 0, retries: 0, throttledMs: 0, seconds: 1 },
   ...(code === undefined ? {} : { error: { code, message: 'm' } }),
 });
 const refused = Object.assign(new Error('m'), { code: 'ECONNREFUSED' });
 
 test.each([
-  [new Misconfigured('m'), 2],
-  [new AuthFailed('m'), 4],
-  [new Unreachable('m'), 4],
+  [new errors.Misconfigured('m'), 2],
+  [new errors.AuthFailed('m'), 4],
+  [new errors.Unreachable('m'), 4],
   [refused, 4],
   [new AggregateError([refused]), 4],
-  [new LockHeld('m'), 5],
-  [new Transient('m'), 1],
-  [new BadData('x', 'm'), 1],
+  [new errors.LockHeld('m'), 5],
+  [new errors.Transient('m'), 1],
+  [new errors.BadData('x', 'm'), 1],
   [new Error('defect'), 1],
   ['not even an error', 1],
-  [new Interrupted('m'), 143],
+  [new errors.Interrupted('m'), 143],
 ])('%o has exit code %i', (error, code) => {
   expect(codeOfError(error, 'SIGTERM')).toBe(code);
 });
@@ -74,35 +57,28 @@ test.each([
 });
 
 test('a message keeps its lines, loses credentials, and cannot be forged by a source', () => {
-  expect(describe(new Misconfigured('two problems:\n  a\n  b')).message).toBe('two problems:\n    a\n    b');
+  expect(describe(new errors.Misconfigured('two problems:\n  a\n  b')).message).toBe(
+    'two problems:\n    a\n    b',
+  );
   expect(describe(new Error('at postgres://u:p@h/db\x1b[2J')).message).toBe('at postgres://***@h/db\\x1b[2J');
-  expect(describe(new LockHeld('m')).code).toBe('lock_held');
+  expect(describe(new errors.LockHeld('m')).code).toBe('lock_held');
 });
 
 test('the chain of causes ends with where the deepest was thrown', () => {
-  const error = new Unreachable('top', { cause: new Error('middle', { cause: new Error('bottom') }) });
+  const error = new errors.Unreachable('top', { cause: new Error('middle', { cause: new Error('bottom') }) });
   const [first, second, third] = causes(error);
   expect([first, second]).toEqual(['because middle', 'because bottom']);
   expect(third).toMatch(/^\s+at /);
 });
 
 test('several runs become one report, which names each pipeline that is not complete once', () => {
-  const failed = (pipeline: string, code: string) => ({
-    ...{
-      pipeline,
-      kind: 'sync',
-      status: 'failed' as const,
-      error: { code, message: `${code} of ${pipeline}` },
-    },
-  });
+  const failed = (pipeline: string, code: string) => {
+    const error = { code, message: `${code} of ${pipeline}` };
+    return { pipeline, kind: 'sync', status: 'failed' as const, error };
+  };
   const both = [failed('ads', 'fenced'), failed('tracker', 'auth')];
-  expect(combinedReport(both)).toEqual({
-    status: 'failed',
-    error: {
-      code: 'fenced',
-      message: 'ads sync failed: fenced of ads; tracker sync failed: auth of tracker',
-    },
-  });
+  const message = 'ads sync failed: fenced of ads; tracker sync failed: auth of tracker';
+  expect(combinedReport(both)).toEqual({ status: 'failed', error: { code: 'fenced', message } });
   const [ok, held] = [report('succeeded'), report('needs_attention')];
   expect(combinedReport([ok, ...both]).status).toBe('partly_failed');
   expect(combinedReport([ok, held]).status).toBe('needs_attention');

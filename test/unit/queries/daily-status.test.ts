@@ -29,38 +29,26 @@ const day = async (
   return [(await dailyStatus(db, since))[0]?.status, (await dailyStreamStatus(db, since))[0]?.status];
 };
 
-test('a night that failed stays so behind a part that went well, and is mended by a run of everything', async () => {
-  const failed = ['sync', { streams: null }, 'partly_failed', 'failed'] as const;
-  expect(await day(failed, ['replay', { replay: {} }, 'succeeded', 'ok'])).toEqual([
-    'partly_failed',
-    'failed',
-  ]);
+const whole = { streams: null };
+const part = { streams: ['issues'] };
+const good = ['sync', whole, 'succeeded', 'ok'] as const;
+const failed = ['sync', whole, 'partly_failed', 'failed'] as const;
+const reconcile = ['reconcile', whole, 'succeeded', 'ok'] as const;
+const away = ['reconcile', whole, 'failed', 'failed'] as const;
+
+test.each([
+  // A day that failed stays so after a part that went well, and is mended by a run of everything.
+  [[failed, ['replay', { replay: {} }, 'succeeded', 'ok'] as const], 'partly_failed', 'failed'],
   // The stream itself was read to its end; the pipeline was not.
-  expect(await day(failed, ['sync', { streams: ['issues'] }, 'succeeded', 'ok'])).toEqual([
-    'partly_failed',
-    'ok',
-  ]);
-  expect(await day(failed, ['full', { streams: null }, 'succeeded', 'ok'])).toEqual(['succeeded', 'ok']);
-});
-
-test('a part that failed behind a good night is seen', async () => {
-  const good = ['sync', { streams: null }, 'succeeded', 'ok'] as const;
-  expect(await day(good, ['sync', { streams: ['issues'] }, 'failed', 'failed'])).toEqual([
-    'failed',
-    'failed',
-  ]);
-  expect(await day(good, ['reconcile', { streams: null }, 'needs_attention', 'attention'])).toEqual([
-    'needs_attention',
-    'attention',
-  ]);
-});
-
-test('a reconciliation that went well says nothing of the lists that failed before it, and mends a reconciliation alone', async () => {
-  const good = ['sync', { streams: null }, 'succeeded', 'ok'] as const;
-  const failed = ['sync', { streams: null }, 'partly_failed', 'partial'] as const;
-  const reconcile = ['reconcile', { streams: null }, 'succeeded', 'ok'] as const;
-  const away = ['reconcile', { streams: null }, 'failed', 'failed'] as const;
-  expect(await day(failed, reconcile)).toEqual(['partly_failed', 'partial']);
-  expect(await day(good, away, reconcile)).toEqual(['succeeded', 'ok']);
-  expect(await day(failed, away, reconcile, good)).toEqual(['succeeded', 'ok']);
+  [[failed, ['sync', part, 'succeeded', 'ok'] as const], 'partly_failed', 'ok'],
+  [[failed, ['full', whole, 'succeeded', 'ok'] as const], 'succeeded', 'ok'],
+  // A part that failed after a good run is seen.
+  [[good, ['sync', part, 'failed', 'failed'] as const], 'failed', 'failed'],
+  [[good, ['reconcile', whole, 'needs_attention', 'attention'] as const], 'needs_attention', 'attention'],
+  // A reconcile that went well says nothing of the lists before it, and mends a reconcile alone.
+  [[failed, reconcile], 'partly_failed', 'failed'],
+  [[good, away, reconcile], 'succeeded', 'ok'],
+  [[failed, away, reconcile, good], 'succeeded', 'ok'],
+])('a day of the runs %j is %s, its stream %s', async (runs, status, stream) => {
+  expect(await day(...runs)).toEqual([status, stream]);
 });

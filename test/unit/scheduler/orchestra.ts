@@ -80,7 +80,6 @@ export async function conduct(
   const queue = await queueOf(warehouse, known, troubles);
   const service = await startService({
     ...{ warehouse, queue, catalogue: known, runner, name: 'here', times: { ...quick, ...times } },
-    ticked: () => undefined,
     ended: async () => undefined,
     look: async (found) => void findings.push(...found),
     trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),

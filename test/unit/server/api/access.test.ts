@@ -44,19 +44,17 @@ test('every kind of wrong token gets the same 401, in constant time; the scheme 
     [`X-Api-Key: ${operate}`],
   ];
   for (const lines of headers) {
-    const answer = await raw(
-      api.url,
-      ['GET /api/v1/dags HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', ...lines, '', ''].join('\r\n'),
-    );
+    const head = ['GET /api/v1/dags HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', ...lines, '', ''];
+    const answer = await raw(api.url, head.join('\r\n'));
     expect(answer, lines.join()).toMatch(/^HTTP\/1.1 401/);
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)), lines.join()).toEqual(refused);
   }
   for (const name of ['token', 'access_token', 'api_key'])
     expect((await fetch(`${base}/dags?${name}=${operate}`)).status).toBe(401);
-  for (const scheme of ['Bearer', 'bearer', 'BEARER'])
-    expect((await ask(`${base}/dags`, { headers: { authorization: `${scheme} ${operate}` } })).code).toBe(
-      200,
-    );
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    const headers = { authorization: `${scheme} ${operate}` };
+    expect((await ask(`${base}/dags`, { headers })).code).toBe(200);
+  }
   expect(isSame('a', 'a'.repeat(100_000))).toBe(false);
 });
 
@@ -64,39 +62,30 @@ test('the reading token may look at everything and change nothing', async () => 
   const headers = { authorization: `Bearer ${read}` };
   for (const path of ['/dags', '/dags/tracker', '/dags/tracker/status', '/dags/tracker/history'])
     expect((await ask(`${base}${path}`, { headers })).code).toBe(200);
-  for (const path of [
-    '/dags/tracker/start',
-    '/dags/tracker/stop',
-    '/dags/tracker/retry',
-    '/dags/tracker/runs/x/retry',
-  ]) {
-    const { code, body } = await post(
-      `${base}${path}`,
-      path.endsWith('/retry') ? { runId: 'x' } : undefined,
-      headers,
-    );
+  for (const path of ['start', 'stop', 'retry', 'runs/x/retry']) {
+    const given = path.endsWith('retry') ? { runId: 'x' } : undefined;
+    const { code, body } = await post(`${base}/dags/tracker/${path}`, given, headers);
     expect([code, body]).toEqual([403, { status: 'error', message: 'this token may only read' }]);
   }
   // A method in disguise stays what it was sent as.
-  for (const name of ['x-http-method-override', 'x-method-override'])
-    expect((await ask(`${base}/dags/tracker/start`, { headers: { ...headers, [name]: 'POST' } })).code).toBe(
-      405,
-    );
+  for (const name of ['x-http-method-override', 'x-method-override']) {
+    const disguised = { headers: { ...headers, [name]: 'POST' } };
+    expect((await ask(`${base}/dags/tracker/start`, disguised)).code).toBe(405);
+  }
   expect(await query('select from ops.dag_runs')).toEqual([]);
 });
 
 test('ten thousand wrong tokens are held back, and no token is logged', async () => {
   const codes = new Map<number, number>();
+  const look = (token: string) =>
+    api.app.inject({ url: '/api/v1/dags', headers: { host: '127.0.0.1', authorization: `Bearer ${token}` } });
+  const guessStart = (n: number) =>
+    api.app.inject({
+      ...{ method: 'POST', url: start },
+      headers: { host: '127.0.0.1', authorization: `Bearer guess-${n}` },
+    });
   for (let n = 0; n < 10_000; n += 100) {
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, m) =>
-        api.app.inject({
-          method: 'POST',
-          url: '/api/v1/dags/tracker/start',
-          headers: { host: '127.0.0.1', authorization: `Bearer guess-${n + m}` },
-        }),
-      ),
-    );
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, m) => guessStart(n + m)));
     for (const { statusCode } of answers) codes.set(statusCode, (codes.get(statusCode) ?? 0) + 1);
   }
   expect([...codes.keys()].sort()).toEqual([401, 429]);
@@ -108,12 +97,8 @@ test('ten thousand wrong tokens are held back, and no token is logged', async ()
   expect(lines.length).toBeLessThan(60);
   expect(`${api.troubles.join()}${JSON.stringify(lines)}`).not.toContain('guess-');
   // Guessing does not pay: right after a wrong one that counted, the right one has to wait, too.
-  const guess = { url: '/api/v1/dags', headers: { host: '127.0.0.1', authorization: 'Bearer guess-again' } };
-  while ((await api.app.inject(guess)).statusCode !== 401);
-  const late = await api.app.inject({
-    url: '/api/v1/dags',
-    headers: { host: '127.0.0.1', authorization: `Bearer ${operate}` },
-  });
+  while ((await look('guess-again')).statusCode !== 401);
+  const late = await look(operate);
   expect([late.statusCode, late.json().status]).toEqual([429, 'error']);
   expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
 }, 60_000);
@@ -138,9 +123,8 @@ test('a page of another site cannot fill the audit where no token is configured'
   for (let n = 0; n < 300; n++)
     expect((await open.app.inject({ method: 'POST', url: start, headers })).statusCode).toBe(403);
   expect((await query('select from ops.audit')).length).toBeLessThan(60);
-  expect(
-    (await open.app.inject({ method: 'POST', url: start, headers: { host: '127.0.0.1' } })).statusCode,
-  ).toBe(202);
+  const own = await open.app.inject({ method: 'POST', url: start, headers: { host: '127.0.0.1' } });
+  expect(own.statusCode).toBe(202);
   expect(await query(`select from ops.audit where role = 'local' and http_status = 202`)).toHaveLength(1);
   await open.close();
 });
@@ -158,47 +142,25 @@ test('only the address that guessed is held back, and only for a while', () => {
 test('without a configured token only names of this machine are answered (DNS rebinding), and no page of another site', async () => {
   const open = await openApi(database, { tokens: {} });
   const { port } = new URL(open.url);
-  const withHost = async (host: string, more: readonly string[] = []) =>
-    (
-      await raw(
-        open.url,
-        [
-          `POST /api/v1/dags/tracker/start HTTP/1.1`,
-          `Host: ${host}`,
-          'Content-Length: 0',
-          'Connection: close',
-          ...more,
-          '',
-          '',
-        ].join('\r\n'),
-      )
-    ).slice(9, 12);
+  const withHost = async (host: string, more: readonly string[] = []) => {
+    const head = [`POST ${start} HTTP/1.1`, `Host: ${host}`, 'Content-Length: 0', 'Connection: close'];
+    return (await raw(open.url, [...head, ...more, '', ''].join('\r\n'))).slice(9, 12);
+  };
   try {
     for (const host of [
-      'evil.example',
-      'evil.example:8080',
-      '127.0.0.1.evil.example',
-      'localhost.evil.example',
-      '10.0.0.1',
-      '',
-      '127.0.0.1@evil.example',
+      ...['evil.example', 'evil.example:8080', '127.0.0.1.evil.example', 'localhost.evil.example'],
+      ...['10.0.0.1', '', '127.0.0.1@evil.example'],
     ])
       expect(await withHost(host), host).toMatch(/4(21|00|03)/);
-    for (const origin of [
-      'http://evil.example',
-      'null',
-      `http://127.0.0.1:${Number(port) + 1}`,
-      'https://evil.example',
-    ])
+    const other = `http://127.0.0.1:${Number(port) + 1}`;
+    for (const origin of ['http://evil.example', 'null', other, 'https://evil.example'])
       expect(await withHost(`127.0.0.1:${port}`, [`Origin: ${origin}`]), origin).toBe('403');
     expect(await query('select from ops.dag_runs')).toEqual([]);
     expect(await withHost(`127.0.0.1:${port}`, [`Origin: http://127.0.0.1:${port}`])).toBe('202');
     for (const host of ['localhost', 'LOCALHOST:1', 'tidemark.localhost', '[::1]', '127.8.8.8:80'])
       expect(await withHost(host), host).toBe('409');
-    expect(await query(`select distinct role from ops.audit order by 1`)).toEqual([
-      { role: 'local' },
-      { role: 'none' },
-    ]);
+    const roles = await query('select distinct role from ops.audit order by 1');
+    expect(roles).toEqual([{ role: 'local' }, { role: 'none' }]);
   } finally {
     await open.close();
   }
@@ -222,19 +184,18 @@ test('metrics need a token, come from the warehouse at every scrape, and have th
   await query(`truncate ops.runs; insert into ops.runs (pipeline, source_id, kind, status, epoch, requests, started_at, finished_at)
     select 'tracker', 1, 'sync', s, 1, 10, now() - interval '50 s', now() from unnest(array['succeeded', 'succeeded', 'failed']) s`);
   expect((await fetch(`${api.url}/metrics`)).status).toBe(401);
-  const { code, text } = await ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  const scrape = () => ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  const { code, text } = await scrape();
   expect(code).toBe(200);
-  expect(text).toContain(
+  const duration = 'tidemark_run_duration_seconds';
+  for (const line of [
     'tidemark_runs_total{source="tracker",trigger="manual",kind="sync",status="succeeded"} 2',
-  );
-  expect(text).toContain('tidemark_http_requests_total{source="tracker"} 30');
-  expect(text).toContain(
-    'tidemark_run_duration_seconds_bucket{source="tracker",status="succeeded",le="30"} 0',
-  );
-  expect(text).toContain(
-    'tidemark_run_duration_seconds_bucket{source="tracker",status="succeeded",le="60"} 2',
-  );
-  expect(text).toContain('tidemark_run_duration_seconds_count{source="tracker",status="succeeded"} 2');
+    'tidemark_http_requests_total{source="tracker"} 30',
+    `${duration}_bucket{source="tracker",status="succeeded",le="30"} 0`,
+    `${duration}_bucket{source="tracker",status="succeeded",le="60"} 2`,
+    `${duration}_count{source="tracker",status="succeeded"} 2`,
+  ])
+    expect(text).toContain(line);
   expect(text).toMatch(/tidemark_process_resident_memory_bytes \d+/);
   // A run of a part says nothing of the whole.
   const at = Date.parse('2026-03-01T00:00:01Z') / 1000;
@@ -242,16 +203,13 @@ test('metrics need a token, come from the warehouse at every scrape, and have th
     select 'tracker', 1, kind, status, params::jsonb, 1, '2026-03-01Z'::timestamptz + n * interval '1 s' from (values
       (1, 'sync', 'succeeded', '{"streams": null}'), (2, 'sync', 'partly_failed', '{"streams": null}'),
       (3, 'sync', 'succeeded', '{"streams": ["projects"]}'), (4, 'replay', 'succeeded', '{"replay": {}}')) v (n, kind, status, params)`);
-  const { text: later } = await ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  const { text: later } = await scrape();
   expect(later).toContain(`tidemark_run_last_success_timestamp_seconds{source="tracker"} ${at}\n`);
-  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const seriesOf = (page: string) => page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const series = seriesOf(text);
   // Looks that follow each other at once find nothing measured between them.
-  const looks = await Promise.all(
-    [1, 2, 3].map(() => ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } })),
-  );
-  const more = looks.flatMap((one) =>
-    one.text.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
-  );
+  const looks = await Promise.all([scrape(), scrape(), scrape()]);
+  const more = looks.flatMap((one) => seriesOf(one.text));
   expect(more.some((line) => line.endsWith(' NaN'))).toBe(true);
   for (const line of [...series, ...more])
     expect(line).toMatch(/^tidemark_[a-z0-9_]+(\{([a-z_]+="([^"\\]|\\.)*",?)*\})? (-?[\d.e+-]+|NaN|\+Inf)$/);

@@ -38,13 +38,9 @@ async function serve(more: NodeJS.ProcessEnv = {}): Promise<Serving> {
   return { ...process, base: `${url}/api/v1` };
 }
 
-const remote = async (words: string, { base }: Serving) => {
-  const command = tidemark(
-    ['remote', ...words.split(' '), '--url', new URL(base).origin, '--json'],
-    settings(),
-  );
-  return { code: await command.ended(), said: command.said };
-};
+const remoteAt = (words: string, { base }: Serving, more: NodeJS.ProcessEnv = {}) =>
+  tidemark(['remote', ...words.split(' '), '--url', new URL(base).origin], { ...settings(), ...more });
+const remote = (words: string, at: Serving) => remoteAt(`${words} --json`, at).ended();
 
 const rows = <R extends object>(query: string): Promise<R[]> =>
   database.warehouse.pool.query<R>(query).then((all) => all.rows);
@@ -59,6 +55,8 @@ const isNow = (at: Serving, status: string, name = 'tracker') =>
   until(`${name} is ${status}`, async () => (await statusOf(at, name)).status === status, 100_000);
 const isLoading = () =>
   until('rows come in', async () => (await rows('select from tracker.projects')).length > 0, 100_000);
+const runs = async () =>
+  (await rows<{ status: string }>('select status from ops.runs order by run_id')).map(({ status }) => status);
 
 test('kill -9 in mid-run: another process takes the run up, and the warehouse equals the source', async () => {
   const first = await serve();
@@ -71,10 +69,7 @@ test('kill -9 in mid-run: another process takes the run up, and the warehouse eq
   const run = (await statusOf(second)).run;
   expect(run).toMatchObject({ runId: started.body.data.runId, status: 'succeeded', error: null });
   expect(run.runs).toHaveLength(2);
-  expect(await rows('select status from ops.runs order by run_id')).toEqual([
-    { status: 'lost' },
-    { status: 'succeeded' },
-  ]);
+  expect(await runs()).toEqual(['lost', 'succeeded']);
   expect(await compare()).toEqual([]);
 }, 240_000);
 
@@ -91,10 +86,7 @@ test('SIGTERM in mid-run ends a process with 0 in good order; the run goes on af
   const second = await serve();
   await isNow(second, 'succeeded', 'nightly');
   expect((await statusOf(second, 'nightly')).runId).toBe(body.data.runId);
-  expect(await rows('select status from ops.runs order by run_id')).toEqual([
-    { status: 'interrupted' },
-    { status: 'succeeded' },
-  ]);
+  expect(await runs()).toEqual(['interrupted', 'succeeded']);
   expect(await compare()).toEqual([]);
 }, 240_000);
 
@@ -111,7 +103,7 @@ test('a run goes on, and its state is right, while the process that was asked fo
   const back = await serve();
   expect((await statusOf(back)).runId).toBe(body.data.runId);
   await isNow(back, 'succeeded');
-  expect(await rows('select status from ops.runs')).toEqual([{ status: 'succeeded' }]);
+  expect(await runs()).toEqual(['succeeded']);
 }, 240_000);
 
 test('a sync of the command line and the API agree about who runs', async () => {
@@ -123,11 +115,8 @@ test('a sync of the command line and the API agree about who runs', async () => 
   expect([refused.code, refused.body.active.trigger]).toEqual([409, 'manual']);
   expect(await command.ended(), command.said()).toBe(0);
   expect((await post(`${at.base}/dags/tracker/start`)).code).toBe(202);
-  await until(
-    'the API runs it',
-    async () => (await rows(`select from ops.runs where trigger = 'api'`)).length === 1,
-    100_000,
-  );
+  const byApi = `select from ops.runs where trigger = 'api'`;
+  await until('the API runs it', async () => (await rows(byApi)).length === 1, 100_000);
   const late = tidemark(['sync', '--quiet'], settings());
   expect([0, 5]).toContain(await late.ended());
   await isNow(at, 'succeeded');
@@ -140,79 +129,64 @@ test('a request while the warehouse is away or read-only is answered at once', a
   const far = new URL(database.url);
   far.port = String(wire.port);
   const at = await serve({ DATABASE_URL: far.href, TIDEMARK_API_TOKEN: '' });
-  const told = async (path: string) => {
+  const answered = async (path: string) => {
     const began = performance.now();
     const { code, text } = await ask(new URL(path, at.base).href, { headers: { authorization: '' } });
-    return {
-      path,
-      code,
-      says: text.includes('the warehouse does not answer'),
-      inTime: performance.now() - began < 10_000,
-    };
+    const says = text.includes('the warehouse does not answer');
+    return { path, code, says, inTime: performance.now() - began < 10_000 };
   };
   const paths = ['/readyz', '/metrics', '/api/v1/dags'];
-  const all = () => Promise.all(paths.map(told));
+  const all = () => Promise.all(paths.map(answered));
   const readOnly = (how: 'on' | 'off') =>
     rows(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
     );
   await readOnly('on');
   wire.cut();
-  expect((await told('/readyz')).code).toBe(503);
+  expect((await answered('/readyz')).code).toBe(503);
   const refused = await post(`${at.base}/dags/tracker/start`, undefined, { authorization: '' });
-  expect([refused.code, refused.body.message]).toEqual([
-    503,
-    'the warehouse takes no writes; try again later',
-  ]);
+  const message = 'the warehouse takes no writes; try again later';
+  expect([refused.code, refused.body.message]).toEqual([503, message]);
   await readOnly('off');
   wire.freeze();
   wire.cut();
   await sleep(1_000);
-  expect(await told('/readyz')).toEqual({ path: '/readyz', code: 503, says: true, inTime: true });
+  expect(await answered('/readyz')).toEqual({ path: '/readyz', code: 503, says: true, inTime: true });
   await wire.close();
   expect(await all()).toEqual(paths.map((path) => ({ path, code: 503, says: true, inTime: true })));
-  expect(await told('/')).toMatchObject({ code: 503, inTime: true });
+  expect(await answered('/')).toMatchObject({ code: 503, inTime: true });
 }, 100_000);
 
 test('remote starts, looks, stops and retries over HTTP, and its exit codes say how it went', async () => {
   const at = await serve();
-  expect(await remote('status tracker', at)).toMatchObject({ code: 0 });
-  expect((await remote('start nope', at)).code).toBe(2);
-  expect((await remote('start tracker --params FOO=1', at)).code).toBe(2);
-  expect((await remote('start tracker --run-id mine', at)).code).toBe(0);
+  const codes = async (expected: number, ...commands: readonly string[]) => {
+    for (const words of commands) expect([words, await remote(words, at)]).toEqual([words, expected]);
+  };
+  await codes(0, 'status tracker');
+  await codes(2, 'start nope', 'start tracker --params FOO=1');
+  await codes(0, 'start tracker --run-id mine');
   await isLoading();
-  expect((await remote('start tracker --run-id other', at)).code).toBe(5);
-  expect((await remote('stop tracker', at)).code).toBe(0);
+  await codes(5, 'start tracker --run-id other');
+  await codes(0, 'stop tracker');
   await isNow(at, 'stopped');
-  expect((await remote('retry tracker mine', at)).code).toBe(0);
-  expect((await remote('status tracker mine', at)).code).toBe(0);
-  expect((await remote('status tracker none', at)).code).toBe(2);
+  await codes(0, 'retry tracker mine', 'status tracker mine');
+  await codes(2, 'status tracker none');
   await isNow(at, 'succeeded');
-  expect((await remote('runs tracker', at)).code).toBe(0);
-  const log = tidemark(['remote', 'log', 'tracker', 'mine', '--url', new URL(at.base).origin], settings());
-  expect(await log.line()).toContain('taken by');
-  const stranger = tidemark(['remote', 'status', 'tracker', '--url', new URL(at.base).origin], {
-    ...settings(),
-    TIDEMARK_API_TOKEN: 'wrong',
-  });
+  await codes(0, 'runs tracker');
+  expect(await remoteAt('log tracker mine', at).line()).toContain('taken by');
+  const stranger = remoteAt('status tracker', at, { TIDEMARK_API_TOKEN: 'wrong' });
   expect(await stranger.ended()).toBe(4);
   expect(stranger.said()).not.toContain('wrong');
-  expect(await remote('status tracker', { ...at, base: 'http://127.0.0.1:9/api/v1' })).toMatchObject({
-    code: 4,
-  });
+  expect(await remote('status tracker', { ...at, base: 'http://127.0.0.1:9/api/v1' })).toBe(4);
   expect(await compare()).toEqual([]);
 }, 240_000);
 
 test('serve does not listen where others could reach it without a token, and ends with 2', async () => {
   const bare = environment(tracker, database.url);
-  for (const words of [
-    ['serve', '--host', '0.0.0.0'],
-    ['serve', '--host', '::'],
-    ['serve', '--host', '192.0.2.1'],
-  ]) {
-    const refused = tidemark(words, bare);
+  for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
+    const refused = tidemark(['serve', '--host', host], bare);
     running.push(refused);
-    expect(await refused.ended(), words.join(' ')).toBe(2);
+    expect(await refused.ended(), host).toBe(2);
     expect(refused.said()).toContain('TIDEMARK_API_TOKEN');
   }
 });
@@ -231,12 +205,9 @@ test('one message is sent for a request that fails before it becomes a run, and 
     await isNow(at, 'failed', name);
   }
   await until('it is told', async () => heard().length > 0, 10_000);
-  expect(heard()).toMatchObject([
-    {
-      type: 'pipeline.failed',
-      data: { pipeline: 'tracker', state: 'failed', run: null, cause: expect.stringContaining('newer') },
-    },
-  ]);
+  const cause = expect.stringContaining('newer');
+  const data = { pipeline: 'tracker', state: 'failed', run: null, cause };
+  expect(heard()).toMatchObject([{ type: 'pipeline.failed', data }]);
   expect(await rows('select from ops.runs')).toEqual([]);
   await rows(`delete from ops.definitions where name = '9999_later'`);
   await post(`${at.base}/dags/nightly/start`);
