@@ -1,13 +1,13 @@
 /** What the API, the dashboard and the command line may ask of the pipelines. The warehouse answers: any process gives the same answer. */
 
 import crypto from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Catalogue, checkAsk, dagOf, type KnownDag } from './pipelines.ts';
 import type { Queue } from './queue.ts';
 import { readLog } from './request-log.ts';
-import { activeRun, askOfRun, dagRun, dagRuns, databaseNow, stepsOf } from './request-records.ts';
-import { cancelRetries, enqueue, lockPipeline, type NewRequest, stopRequest } from './requests.ts';
+import * as store from './requests.ts';
 import {
   type Ask,
   Conflict,
@@ -29,8 +29,8 @@ export type Dag = DagStatus['dag'];
 /** Run ids that callers may give. Those of the command line's runs are not among them. */
 const ids = /^(?!manual-)[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
-/** Requests that may be retried. */
-const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
+/** What ended so may not be retried. */
+const fine: readonly DagRun['status'][] = ['succeeded', 'needs_attention'];
 
 /** `preview` plans a backfill; it makes requests to the source. */
 export function openControl(
@@ -39,43 +39,42 @@ export function openControl(
   queue: Queue,
   preview: Runner['preview'],
 ) {
-  const schedules = new Map(
-    catalogue.dags.map((dag) => [dag.name, dag.configured ? dag.timed.map(due) : []]),
-  );
-
   /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
   const shown = async ({ name, about, configured, timed }: KnownDag) => {
-    const now = new Date(await databaseNow(db));
-    const next = (schedules.get(name) ?? []).map((each) => each.next(now).getTime());
+    const now = new Date(await store.databaseNow(db));
+    const next = configured ? timed.map((each) => due(each).next(now).getTime()) : [];
     const schedule = timed.map(({ does, cron, timeZone }) => ({ does, cron, timeZone }));
     const nextAt = next.length === 0 ? null : new Date(Math.min(...next));
-    const [last = null] = await dagRuns(db, name, { limit: 1 });
+    const [last = null] = await store.dagRuns(db, name, { limit: 1 });
     return { name, about, configured, schedule, nextAt, last };
   };
 
-  const check = async (ask: Ask): Promise<void> => checkAsk(catalogue, ask, new Date(await databaseNow(db)));
+  const check = async (ask: Ask): Promise<void> =>
+    checkAsk(catalogue, ask, new Date(await store.databaseNow(db)));
 
   /** Throws NotFound. */
   const known = async (name: string, runId: string): Promise<DagRun> => {
     dagOf(catalogue, name);
-    return found(await dagRun(db, runId, name), runId);
+    return found(await store.dagRun(db, runId, name), runId);
   };
 
   /** Queues a request unless the pipeline is busy. With `isRepeatable` the same ask under the same id is the same run. */
-  const add = async (request: NewRequest, isRepeatable = false): Promise<DagRun> => {
+  const add = async (request: store.NewRequest, isRepeatable = false): Promise<DagRun> => {
     const { id, ask } = request;
     const { pipeline } = ask;
     const queued = await db.transaction().execute(async (trx) => {
-      await lockPipeline(trx, pipeline);
-      const before = isRepeatable ? await askOfRun(trx, id) : undefined;
+      await store.lockPipeline(trx, pipeline);
+      const before = isRepeatable ? await store.askOfRun(trx, id) : undefined;
       if (before === undefined) {
-        const active = await activeRun(trx, pipeline);
+        const active = await store.activeRun(trx, pipeline);
         if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
       }
       // The id is taken also where another pipeline takes it in this moment.
-      if (before === undefined ? !(await enqueue(trx, queue, request)) : !isSame(before, ask))
+      if (
+        before === undefined ? !(await store.enqueue(trx, queue, request)) : !isDeepStrictEqual(before, ask)
+      )
         throw new Conflict(`run id ${id} was used for something else before`);
-      return found(await dagRun(trx, id), id);
+      return found(await store.dagRun(trx, id), id);
     });
     queue.wake(pipeline);
     return queued;
@@ -87,8 +86,8 @@ export function openControl(
     /** Throws `NotFound`. */
     async status(name: string) {
       const dag = await shown(dagOf(catalogue, name));
-      const run = (await activeRun(db, name)) ?? dag.last;
-      return { dag, run, steps: run === null ? [] : await stepsOf(db, run.runs) };
+      const run = (await store.activeRun(db, name)) ?? dag.last;
+      return { dag, run, steps: run === null ? [] : await store.stepsOf(db, run.runs) };
     },
 
     /** Queues durably. Throws `NotFound`, `Conflict` (with the active run) or `Misconfigured` (what is wrong with the ask). */
@@ -112,30 +111,30 @@ export function openControl(
      */
     async stop(name: string, { by }: { readonly by: string }): Promise<DagRun> {
       dagOf(catalogue, name);
-      const active = await activeRun(db, name);
+      const active = await store.activeRun(db, name);
       if (active === undefined) {
-        await cancelRetries(db, { pipeline: name }, `stop requested by ${by}`);
-        const [last] = await dagRuns(db, name, { limit: 1 });
+        await store.cancelRetries(db, { pipeline: name }, `stop requested by ${by}`);
+        const [last] = await store.dagRuns(db, name, { limit: 1 });
         return last ?? refuse(`${name} has never run: there is nothing to stop`);
       }
       const { runId, pipeline, trigger } = active;
       if (trigger === 'manual')
         return refuse(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
       if (pipeline !== name) return refuse(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
-      await stopRequest(db, runId, by);
-      return found(await dagRun(db, runId), runId);
+      await store.stopRequest(db, runId, by);
+      return found(await store.dagRun(db, runId), runId);
     },
 
     /** Queues the same ask again. Throws `NotFound`, and `Conflict` if it did not fail or the pipeline is busy. */
     async retry(name: string, runId: string, { by }: { readonly by: string }): Promise<DagRun> {
-      const { does, pipeline, finishedAt, status, params } = await known(name, runId);
+      const { does, pipeline, status, params } = await known(name, runId);
       if (does === 'replay')
         return refuse(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
       if (pipeline !== name)
         return refuse(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
-      if (finishedAt !== null && !retryable.includes(status))
+      if (fine.includes(status))
         return refuse(`${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`);
-      const ask = normalized(found(await askOfRun(db, runId), runId));
+      const ask = normalized(found(await store.askOfRun(db, runId), runId));
       await check(ask);
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
     },
@@ -144,7 +143,7 @@ export function openControl(
     async history(name: string, page: { readonly limit: number; readonly before?: string }) {
       dagOf(catalogue, name);
       if (page.before !== undefined) await known(name, page.before);
-      return dagRuns(db, name, page);
+      return store.dagRuns(db, name, page);
     },
 
     run: known,
@@ -163,9 +162,6 @@ export function openControl(
 }
 
 const newId = ({ pipeline, does }: Ask): string => `${pipeline}-${does}-${crypto.randomUUID()}`;
-
-const isSame = (a: Ask, b: Ask): boolean =>
-  a.pipeline === b.pipeline && a.does === b.does && paramsOf(a) === paramsOf(b);
 
 /** Throws NotFound. An id is repeated only where it has the form of one. */
 function found<T>(value: T | undefined, id: string): T {

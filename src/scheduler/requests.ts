@@ -1,16 +1,17 @@
 /**
- * Writes of `ops.dag_runs`, the public record of run requests. Times are of the database clock.
+ * The store of run requests. Writes go to `ops.dag_runs`, the public record; reads are plain selects of views (`migrations/views/ops.*`), which show
+ * runs of the command line in the same shape. Times are of the database clock.
  *
  * A request waits (queued, interrupted, lost), runs, or is over; the queue holds one open job for each that is not over. One that failed of a passing
  * cause is over, and has a job for its retry: `not_before` is later than `finished_at` then.
  */
 
-import { sql } from 'kysely';
+import { CamelCasePlugin, type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
-import type { Db } from '../queries/db.ts';
+import { type Db, rowsOf } from '../queries/db.ts';
 import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
-import { type Ask, type AskRow, askOf, type DagRun, type Done, paramsOf } from './run-request.ts';
+import { type Ask, type AskRow, askOf, type DagRun, type Done, paramsOf, type Step } from './run-request.ts';
 
 /** Until the transaction ends, no other process decides what is queued for this pipeline. */
 export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
@@ -98,20 +99,14 @@ export async function claim(db: Db, job: Job, worker: string): Promise<Claimed |
   return rows[0] && { ...rows[0], job, ask: askOf(rows[0]) };
 }
 
-/** Notes how long each request of this worker has made no progress, ms. Gives the ids of those that are to stop. */
-export async function reportProgress(
-  db: Db,
-  worker: string,
-  all: readonly { readonly id: string; readonly idleMs: number }[],
-  stuckMs: number,
-): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string; stop: boolean }>`
-    update ops.dag_runs d set progress_at = clock_timestamp() - b.idle * interval '1 millisecond',
-      stuck_since = case when b.idle >= ${stuckMs} then coalesce(d.stuck_since, clock_timestamp()) end
-    from unnest(${all.map(({ id }) => id)}::text[], ${all.map(({ idleMs }) => idleMs)}::float8[]) b (id, idle)
-    where d.dag_run_id = b.id and d.worker = ${worker} and d.status = 'running'
-    returning d.dag_run_id as id, d.stop_asked_at is not null as stop`.execute(db);
-  return rows.filter(({ stop }) => stop).map(({ id }) => id);
+/** Notes how long a request of this worker has made no progress, ms. True where a stop was requested. */
+export async function reportProgress(db: Db, id: string, worker: string, idleMs: number, stuckMs: number) {
+  const { rows } = await sql<{ stop: boolean }>`
+    update ops.dag_runs set progress_at = clock_timestamp() - ${idleMs} * interval '1 millisecond',
+      stuck_since = case when ${idleMs >= stuckMs} then coalesce(stuck_since, clock_timestamp()) end
+    where dag_run_id = ${id} and worker = ${worker} and status = 'running'
+    returning stop_asked_at is not null as stop`.execute(db);
+  return rows[0]?.stop === true;
 }
 
 /** How a run of a request ended. queued (nothing was done) and interrupted (it goes on where it was) wait for another worker. */
@@ -122,37 +117,43 @@ export interface Ended {
   readonly pauseMs?: number | undefined;
 }
 
+/** Whether a request of that status waits for a worker. */
+const waits = (status: Ended['status']): boolean => ['queued', 'interrupted', 'lost'].includes(status);
+
+/** Writes how an attempt ended. What would wait for another worker although a stop was requested is stopped. Gives when it is taken again. */
+async function record(trx: Trx, id: string, { status, error, pauseMs = 0 }: Ended) {
+  const { rows } = await sql<{ stopping: boolean; at: Date }>`
+    update ops.dag_runs set
+      status = case when ${waits(status)} and stop_asked_at is not null then 'stopped' else ${status} end,
+      finished_at = case when not ${waits(status)} or stop_asked_at is not null then now() end,
+      not_before = now() + case when stop_asked_at is null then ${pauseMs} else 0 end * interval '1 millisecond',
+      stuck_since = null, error_code = ${error?.code ?? null}, error_message = ${error?.message ?? null}
+    where dag_run_id = ${id} returning stop_asked_at is not null as stopping, not_before as at`.execute(trx);
+  return rows[0];
+}
+
 /**
- * Closes a request with the runs it became, or puts it back with a job of its own. A failure with a pause is retried. Where a stop was requested it
- * neither waits nor is retried. `also` is done in the same transaction. Nothing is written if another worker has taken the job over.
+ * Closes a request with the runs it became, or puts it back with a job of its own. A failure with a pause is retried, unless a stop was requested.
+ * `also` is done in the same transaction. Nothing is written if another worker has taken the job over.
  */
 export function close(
   db: Trx,
   queue: Queue,
   { job, id }: Pick<Claimed, 'job' | 'id'>,
   runs: readonly string[],
-  { status, error, pauseMs }: Ended,
+  ended: Ended,
   also: (trx: Trx) => Promise<void>,
 ): Promise<void> {
-  const waits = status === 'queued' || status === 'interrupted';
   return db.transaction().execute(async (trx) => {
     if (!(await queue.complete(trx, job))) return;
-    const { rows } = await sql<{ stopping: boolean; at: Date }>`
-      update ops.dag_runs set
-        status = case when ${waits} and stop_asked_at is not null then 'stopped' else ${status} end,
-        finished_at = case when not ${waits} or stop_asked_at is not null then now() end,
-        not_before = now() + case when stop_asked_at is null then ${pauseMs ?? 0} else 0 end * interval '1 millisecond',
-        stuck_since = null, error_code = ${error?.code ?? null}, error_message = ${error?.message ?? null}
-      where dag_run_id = ${id} returning stop_asked_at is not null as stopping, not_before as at`.execute(
-      trx,
-    );
+    const row = await record(trx, id, ended);
     await linkRuns(trx, id, runs);
     await also(trx);
-    if (rows[0] === undefined || rows[0].stopping || pauseMs === undefined) return;
-    const failures = job.data.failures + (waits ? 0 : 1);
-    await queue.offer(trx, job.name, { requestId: id, failures }, pauseMs);
-    if (!waits)
-      await append(trx, id, 'info', `this may pass: retry ${failures} at ${minute(rows[0].at)} UTC`);
+    if (row === undefined || row.stopping || ended.pauseMs === undefined) return;
+    const isRetry = !waits(ended.status);
+    const failures = job.data.failures + (isRetry ? 1 : 0);
+    await queue.offer(trx, job.name, { requestId: id, failures }, ended.pauseMs);
+    if (isRetry) await append(trx, id, 'info', `this may pass: retry ${failures} at ${minute(row.at)} UTC`);
   });
 }
 
@@ -162,39 +163,95 @@ export async function linkRuns(db: Db, id: string, runs: readonly string[]): Pro
     select ${id}, unnest(${[...runs]}::bigint[]) on conflict (run_id) do nothing`.execute(db);
 }
 
-/** A request whose worker died. `lost`: another worker takes it; `stopped`: that was requested; `failed`: parked, its workers die of it. */
+/** A request whose worker died. `failed`: parked, because its workers die of it; else `lost`, and another worker takes it. */
 export interface Lost {
   readonly id: string;
   readonly pipeline: string;
-  readonly status: 'lost' | 'stopped' | 'failed';
+  readonly status: 'lost' | 'failed';
   readonly message: string;
 }
 
 /** Marks requests as lost whose job no worker holds any more, and says so in their logs. Where pg-boss gave the job up they are over. */
-export async function markLost(db: Db): Promise<readonly Lost[]> {
-  const { rows } = await sql<Lost>`
-    with dead as (
-      select dag_run_id, case when stop_asked_at is not null then 'stopped' when j.id is null then 'failed'
-          else 'lost' end as status,
-        'its worker (' || coalesce(worker, 'none') || ') died or lost its lease' || case
-          when stop_asked_at is not null then ' while it was being stopped'
-          when j.id is null then ${`; parked after ${mostAttempts} times`}
-          else '; another one takes it' end as message
+export const markLost = (db: Trx): Promise<readonly Lost[]> =>
+  db.transaction().execute(async (trx) => {
+    const { rows } = await sql<Lost>`
+      select dag_run_id as id, pipeline, case when j.id is null then 'failed' else 'lost' end as status,
+        'its worker (' || coalesce(worker, 'none') || ') died or lost its lease; ' || case
+          when j.id is null then ${`parked after ${mostAttempts} times`} else 'another one takes it' end as message
       from ops.dag_runs d left join ${sql.id(queueSchema, 'job')} j on j.name = d.pipeline
         and j.data->>'requestId' = d.dag_run_id and j.state in ('created', 'retry', 'active')
       where finished_at is null and (j.id is null or status = 'running' and j.state = 'retry')
-      for update of d skip locked
-    ), d as (
-      update ops.dag_runs r set stuck_since = null, status = dead.status,
-        finished_at = case when dead.status <> 'lost' then clock_timestamp() end,
-        error_code = case when dead.status <> 'stopped' then 'worker_lost' end,
-        error_message = case when dead.status <> 'stopped' then dead.message end
-      from dead where r.dag_run_id = dead.dag_run_id
-      returning r.dag_run_id, r.pipeline, r.status, dead.message
-    ), log as (
-      insert into ops.run_log (dag_run_id, at, level, message)
-      select dag_run_id, clock_timestamp(), 'warn', message from d
+      for update of d skip locked`.execute(trx);
+    for (const { id, status, message } of rows) {
+      await record(trx, id, { status, error: { code: 'worker_lost', message } });
+      await append(trx, id, 'warn', message);
+    }
+    return rows;
+  });
+
+/** Rows with the names of properties: `run_id` is `runId`. */
+const camel = (db: Db): Db => ({ getExecutor: () => db.getExecutor().withPlugin(new CamelCasePlugin()) });
+
+const select = (db: Db, which: RawBuilder<unknown>): Promise<readonly DagRun[]> =>
+  rowsOf(sql<DagRun>`select * from ops.dag_run_list d where ${which}`, camel(db));
+
+/** What concerns a pipeline: its own requests and runs, and those of `nightly` that came to it. */
+const concerns = (pipeline: string): RawBuilder<unknown> => sql`(d.pipeline = ${pipeline} or exists (
+  select from ops.dag_run_runs l join ops.runs r using (run_id)
+  where l.dag_run_id = d.run_id and r.pipeline = ${pipeline}))`;
+
+/** The one of that id; with `pipeline` only if it concerns that. */
+export async function dagRun(db: Db, id: string, pipeline?: string): Promise<DagRun | undefined> {
+  const which = pipeline === undefined ? sql`true` : concerns(pipeline);
+  return (await select(db, sql`d.run_id = ${id} and ${which}`))[0];
+}
+
+/** The newest that concern the pipeline; `before`: only those older than this one. */
+export async function dagRuns(
+  db: Db,
+  pipeline: string,
+  { limit, before = null }: { readonly limit: number; readonly before?: string | null },
+): Promise<readonly DagRun[]> {
+  // Compared with the row itself: its instant has microseconds, a Date has not.
+  const older = sql`(d.queued_at, d.run_id) < (select b.queued_at, b.run_id from ops.dag_run_list b where b.run_id = ${before})`;
+  return select(
+    db,
+    sql`${concerns(pipeline)} and ${before === null ? sql`true` : older}
+      order by d.queued_at desc, d.run_id desc limit ${limit}`,
+  );
+}
+
+/**
+ * The one that counts as active: what runs, before what waits. A run of `nightly` or of the command line that holds the pipeline now counts, too.
+ * Undefined: a start has nothing in its way.
+ */
+export const activeRun = async (db: Db, pipeline: string): Promise<DagRun | undefined> =>
+  (
+    await select(
+      db,
+      sql`d.run_id = (select run_id from ops.active_dag_runs where pipeline = ${pipeline} order by rank, seq limit 1)`,
     )
-    select dag_run_id as id, pipeline, status, message from d`.execute(db);
-  return rows;
+  )[0];
+
+/** What a request or a run of the command line was asked to do; undefined if there is none of that id. */
+export async function askOfRun(db: Db, id: string): Promise<Ask | undefined> {
+  const [row] = await rowsOf(sql<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, db);
+  return row && askOf(row);
+}
+
+/** The streams of these runs with their status, and the slices that are being read now. */
+export const stepsOf = (db: Db, runs: readonly string[]): Promise<readonly Step[]> =>
+  rowsOf(
+    sql<Step>`select stream, slice, status, started_at, received, expected from ops.run_steps
+      where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`,
+    camel(db),
+  );
+
+/** The database clock, epoch milliseconds. */
+export async function databaseNow(db: Db): Promise<number> {
+  const [row] = await rowsOf(
+    sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
+    db,
+  );
+  return row?.ms ?? Number.NaN;
 }

@@ -2,24 +2,24 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { Interrupted } from '../core/errors.ts';
+import { Interrupted, LockHeld } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import { days, hours, seconds } from '../core/time.ts';
-import { usualTimes as leaseTimes } from '../engine/state/lease.ts';
+import { days, hours } from '../core/time.ts';
+import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
 import type { Finding } from '../outbound/health.ts';
-import { afterClockGaps, endDeadRuns } from './dead-workers.ts';
+import type { Db } from '../queries/db.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import type { Catalogue } from './pipelines.ts';
 import { refreshMs } from './queue.ts';
-import { markLost } from './requests.ts';
+import { databaseNow, markLost } from './requests.ts';
 import { scheduled, tick } from './ticks.ts';
-import { Worker, type WorkerDeps } from './worker.ts';
+import { handleJob, repeat, type WorkerDeps } from './worker.ts';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** `warehouse` serves queue and bookkeeping alone: runs must not be able to take its connections. `queue` is opened over it, and ended by `end`. */
 export interface ServiceDeps extends WorkerDeps {
   readonly catalogue: Catalogue;
-  /** Called for a schedule that came due and whose run is queued. */
   /** Once a minute: sends messages about what is stale or stuck, and what else is due outside. `findings`: what was found here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
 }
@@ -32,9 +32,8 @@ export async function startService(deps: ServiceDeps) {
   const { warehouse, queue, catalogue, runner, name, times, trouble } = deps;
   const schedules = scheduled(catalogue);
   const over = new AbortController();
-  const worker = new Worker(deps, over.signal);
   for (const pipeline of [...runner.configured, 'nightly'])
-    await queue.work(pipeline, (job) => worker.handle(job));
+    await queue.work(pipeline, (job) => handleJob(deps, job, over.signal));
 
   // Leases are renewed every five seconds and jobs every three: the grace period after a clock gap is long enough for both.
   const grace = { longestMs: 2 * refreshMs, graceMs: 3 * leaseTimes.heartbeatMs };
@@ -54,7 +53,6 @@ export async function startService(deps: ServiceDeps) {
         if (made !== undefined) queue.wake(made.pipeline);
       }
     }),
-    every('reporting progress', times.heartbeatMs, () => worker.report()),
     every('looking for dead workers', times.reapMs, () => reap(over.signal)),
     every('looking around', times.lookMs, async () => deps.look(await stuck(deps), over.signal)),
     every('cleaning up', hours(1), () => clean(deps)),
@@ -89,23 +87,44 @@ async function clean({ warehouse: { db } }: ServiceDeps): Promise<void> {
   await sql`delete from ops.audit where at < ${before(keep.others)}`.execute(db);
 }
 
-/** Does the work again and again, `ms` after its end, until the signal. After an error the pauses grow to half a minute, at random. */
-async function repeat(
-  ms: number,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-  trouble: (error: unknown) => void,
-): Promise<void> {
-  for (let failures = 0; !signal.aborted; ) {
-    try {
-      await work();
-      failures = 0;
-    } catch (error) {
-      if (signal.aborted) return;
-      failures += 1;
-      trouble(error);
+/**
+ * Wraps work that judges whether others are dead. Where the warehouse's clock moved by more than `longestMs` between two looks, the machine slept,
+ * this process stood still or the clock was set, and every lease seems to be over: then it waits `graceMs` first, so that the living can show
+ * themselves. `at`: the moment of the look by that clock. Waiting ends with the signal.
+ */
+export function afterClockGaps(
+  db: Db,
+  { longestMs, graceMs }: { readonly longestMs: number; readonly graceMs: number },
+  work: (at: Date) => Promise<void>,
+): (signal: AbortSignal) => Promise<void> {
+  let last: number | undefined;
+  return async (signal) => {
+    // The grace period itself is no gap, however long it is.
+    for (let waited = 0; ; waited = graceMs) {
+      const asked = Date.now();
+      const now = await databaseNow(db);
+      // A process that stood still while it waited for the answer has an old one.
+      const isLate = Math.abs(Date.now() - asked) > longestMs;
+      const isGap = isLate || (last !== undefined && Math.abs(now - last - waited) > longestMs);
+      last = now;
+      if (!isGap) return work(new Date(now));
+      await sleep(graceMs, undefined, { signal });
     }
-    const backOff = Math.min(seconds(0.5) * 2 ** failures, seconds(30)) * (0.5 + Math.random() / 2);
-    await sleep(failures === 0 ? ms : backOff, undefined, { signal }).catch(() => undefined);
+  };
+}
+
+/** Ends the expired leases of runs that say running, by which those runs become lost (guarantee G13). `at`: the time to judge by. */
+export async function endDeadRuns({ db, pool }: Warehouse, at: Date): Promise<void> {
+  const { rows } = await sql<{ pipeline: string }>`
+    select pipeline from ops.leases l where expires_at <= ${at}::timestamptz
+      and exists (select from ops.runs r where r.pipeline = l.pipeline and r.status = 'running')`.execute(db);
+  for (const { pipeline } of rows) {
+    try {
+      // Taking the lease marks the dead run lost and makes its writes impossible.
+      await (await takeLease(pool, pipeline, { ...leaseTimes, waitMs: 0 })).release();
+    } catch (error) {
+      // It came back to life, or a new run was faster.
+      if (!(error instanceof LockHeld)) throw error;
+    }
   }
 }

@@ -1,7 +1,9 @@
 /** Takes requests from the queue and runs them, one for each pipeline at a time. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe } from '../core/run.ts';
+import { seconds } from '../core/time.ts';
 import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { type Job, longestMs, type Queue, type Times, type Trx } from './queue.ts';
@@ -33,95 +35,73 @@ interface Running {
   progressAt: number;
 }
 
-export class Worker {
-  readonly #deps: WorkerDeps;
-  readonly #ending: AbortSignal;
-  readonly #running = new Set<Running>();
-
-  /** `ending` interrupts what runs here, with its reason. */
-  constructor(deps: WorkerDeps, ending: AbortSignal) {
-    this.#deps = deps;
-    this.#ending = ending;
+/**
+ * Runs one job from claim to end; `ending` interrupts it with its reason. Throws if the run lost its lease, or its end could not be written: the
+ * queue gives it to another worker.
+ */
+export async function handleJob(deps: WorkerDeps, job: Job, ending: AbortSignal): Promise<void> {
+  const { warehouse, queue, name, times, trouble } = deps;
+  // Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost.
+  const limits = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
+  const write = <T>(work: (db: Trx) => Promise<T>): Promise<T> =>
+    withRetry(() => work(withConnectLimit(warehouse, times.leaseMs)), limits);
+  const claimed = await write((db) => claim(db, job, name));
+  if (claimed === undefined) return;
+  const { id } = claimed;
+  const [stop, over, log] = [new AbortController(), new AbortController(), openLog(warehouse.db, id)];
+  const run: Running = { claimed, stop, log, runs: [], progressAt: performance.now() };
+  const isTaken = () => stop.abort(new Fenced('another worker has taken the request over'));
+  job.signal.addEventListener('abort', isTaken);
+  const renew = setTimeout(() => stop.abort(new Interrupted('it goes on as another job')), longestMs).unref();
+  log.add('info', `taken by ${name}${job.retryCount > 0 ? ` (attempt ${job.retryCount + 1})` : ''}`);
+  const report = async (): Promise<void> => {
+    await log.flush();
+    const idleMs = performance.now() - run.progressAt;
+    if (await reportProgress(warehouse.db, id, name, idleMs, times.stuckMs))
+      stop.abort(new Interrupted('a stop was requested'));
+  };
+  repeat(times.heartbeatMs, over.signal, report, (error) => trouble('reporting progress', error));
+  try {
+    const ended = await outcome(deps, run, AbortSignal.any([stop.signal, ending]));
+    // A reader that sees the end of a request must find its whole log.
+    await log.flush().catch(() => undefined);
+    await write((db) => close(db, queue, claimed, run.runs, ended, (trx) => deps.ended(claimed, ended, trx)));
+  } finally {
+    clearTimeout(renew);
+    over.abort();
+    await log.flush().catch((error: unknown) => trouble(`the log of request ${id} is not complete`, error));
   }
+}
 
-  /** Runs one job from claim to end. Throws if the run lost its lease, or its end could not be written: the queue gives it to another worker. */
-  async handle(job: Job): Promise<void> {
-    const { warehouse, name, trouble } = this.#deps;
-    const claimed = await this.#whileAway((db) => claim(db, job, name));
-    if (claimed === undefined) return;
-    const [stop, log] = [new AbortController(), openLog(warehouse.db, claimed.id)];
-    const run: Running = { claimed, stop, log, runs: [], progressAt: performance.now() };
-    this.#running.add(run);
-    const isTaken = () => stop.abort(new Fenced('another worker has taken the request over'));
-    job.signal.addEventListener('abort', isTaken);
-    const isLong = () => stop.abort(new Interrupted('it goes on as another job'));
-    const renew = setTimeout(isLong, longestMs).unref();
-    log.add('info', `taken by ${name}${job.retryCount > 0 ? ` (attempt ${job.retryCount + 1})` : ''}`);
-    try {
-      const ended = await this.#outcome(run);
-      // A reader that sees the end of a request must find its whole log.
-      await log.flush().catch(() => undefined);
-      const also = (trx: Trx) => this.#deps.ended(claimed, ended, trx);
-      await this.#whileAway((db) => close(db, this.#deps.queue, claimed, run.runs, ended, also));
-    } finally {
-      clearTimeout(renew);
-      this.#running.delete(run);
-      await log
-        .flush()
-        .catch((error: unknown) => trouble(`the log of request ${claimed.id} is not complete`, error));
-    }
-  }
-
-  /** Notes the progress of all requests that run here, and stops those that are to be stopped. */
-  async report(): Promise<void> {
-    const all = [...this.#running];
-    if (all.length === 0) return;
-    await Promise.allSettled(all.map(({ log }) => log.flush()));
-    const { warehouse, name, times } = this.#deps;
-    const progress = all.map((run) => ({ id: run.claimed.id, idleMs: performance.now() - run.progressAt }));
-    const stopping = await reportProgress(warehouse.db, name, progress, times.stuckMs);
-    for (const { claimed, stop } of all)
-      if (stopping.includes(claimed.id)) stop.abort(new Interrupted('a stop was requested'));
-  }
-
-  /** Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost. */
-  #whileAway<T>(work: (db: Trx) => Promise<T>): Promise<T> {
-    const { warehouse, times } = this.#deps;
-    const limits = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
-    return withRetry(() => work(withConnectLimit(warehouse, times.leaseMs)), limits);
-  }
-
-  async #outcome(run: Running): Promise<Ended> {
-    const { runner, warehouse, times } = this.#deps;
-    const { ask, trigger, done, job } = run.claimed;
-    const signal = AbortSignal.any([run.stop.signal, this.#ending]);
-    // Scheduled requests that failed of a passing cause are retried (guarantee G14), after the pause or when the source asked.
-    const retryMs = (passesMs: number | undefined): number | undefined => {
-      const pause = times.againMs[job.data.failures];
-      if (trigger !== 'schedule' || passesMs === undefined || pause === undefined) return undefined;
-      return Math.max(pause, passesMs);
-    };
-    try {
-      const how = { trigger, signal, observe: observing(warehouse.db, run), done };
-      const { status, error = null, passesAfterMs } = await runner.run(ask, how);
-      if (status === 'interrupted') throw new Interrupted(error?.message ?? 'it was interrupted');
-      if (status === 'lost') throw new Fenced(error?.message ?? 'its run was lost');
-      return { status, error, pauseMs: retryMs(passesAfterMs) };
-    } catch (thrown) {
-      const message = saidBy(thrown);
-      const isHeld = thrown instanceof LockHeld;
-      // pg-boss fails the attempt, and the request is marked lost.
-      if (thrown instanceof Fenced || signal.reason instanceof Fenced) {
-        run.log.add('warn', message);
-        throw thrown;
-      }
-      if (!isHeld && !(thrown instanceof Interrupted)) {
-        const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
-        return { status: 'failed', error: { code, message }, pauseMs: retryMs(passesAfter(thrown)) };
-      }
-      run.log.add('info', message);
-      return { status: isHeld ? 'queued' : 'interrupted', error: null, pauseMs: isHeld ? times.heldMs : 0 };
-    }
+async function outcome(
+  { runner, warehouse, times }: WorkerDeps,
+  run: Running,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const { ask, trigger, done, job } = run.claimed;
+  // Scheduled requests that failed of a passing cause are retried (guarantee G14), after the pause or when the source asked.
+  const retryMs = (passesMs: number | undefined): number | undefined => {
+    const pause = times.againMs[job.data.failures];
+    if (trigger !== 'schedule' || passesMs === undefined || pause === undefined) return undefined;
+    return Math.max(pause, passesMs);
+  };
+  try {
+    const how = { trigger, signal, observe: observing(warehouse.db, run), done };
+    const { status, error = null, passesAfterMs } = await runner.run(ask, how);
+    if (status === 'interrupted') throw new Interrupted(error?.message ?? 'it was interrupted');
+    if (status === 'lost') throw new Fenced(error?.message ?? 'its run was lost');
+    return { status, error, pauseMs: retryMs(passesAfterMs) };
+  } catch (thrown) {
+    const message = saidBy(thrown);
+    const isFenced = thrown instanceof Fenced || signal.reason instanceof Fenced;
+    const isHeld = thrown instanceof LockHeld;
+    if (isFenced || isHeld || thrown instanceof Interrupted) run.log.add(isFenced ? 'warn' : 'info', message);
+    // pg-boss fails the attempt, and the request is marked lost.
+    if (isFenced) throw thrown;
+    if (isHeld) return { status: 'queued', error: null, pauseMs: times.heldMs };
+    if (thrown instanceof Interrupted) return { status: 'interrupted', error: null, pauseMs: 0 };
+    const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
+    return { status: 'failed', error: { code, message }, pauseMs: retryMs(passesAfter(thrown)) };
   }
 }
 
@@ -142,4 +122,25 @@ function observing(db: Trx, run: Running): Observe {
     const line = lineOf(event);
     if (line !== undefined) run.log.add(line.level, line.message);
   };
+}
+
+/** Does the work again and again, `ms` after its end, until the signal. After an error the pauses grow to half a minute, at random. */
+export async function repeat(
+  ms: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  trouble: (error: unknown) => void,
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      await work();
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      trouble(error);
+    }
+    const backOff = Math.min(seconds(0.5) * 2 ** failures, seconds(30)) * (0.5 + Math.random() / 2);
+    await sleep(failures === 0 ? ms : backOff, undefined, { signal }).catch(() => undefined);
+  }
 }

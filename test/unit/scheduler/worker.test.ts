@@ -4,7 +4,7 @@ import { AuthFailed, Fenced, Interrupted, LockHeld } from '../../../src/core/err
 import type { RunReport } from '../../../src/core/run.ts';
 import { type Lease, takeLease } from '../../../src/engine/state/lease.ts';
 import type { Ask, Control, DagRun, Runner } from '../../../src/scheduler/control.ts';
-import { afterClockGaps, endDeadRuns } from '../../../src/scheduler/dead-workers.ts';
+import { afterClockGaps, endDeadRuns } from '../../../src/scheduler/service.ts';
 import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run, until } from '../../support/processes.ts';
