@@ -49,9 +49,6 @@ export function openControl(
     return { name, about, configured, schedule, nextAt, last };
   };
 
-  const check = async (ask: Ask): Promise<void> =>
-    checkAsk(catalogue, ask, new Date(await store.databaseNow(db)));
-
   /** Throws NotFound. */
   const known = async (name: string, runId: string): Promise<DagRun> => {
     dagOf(catalogue, name);
@@ -65,15 +62,11 @@ export function openControl(
     const queued = await db.transaction().execute(async (trx) => {
       await store.lockPipeline(trx, pipeline);
       const before = isRepeatable ? await store.askOfRun(trx, id) : undefined;
-      if (before === undefined) {
-        const active = await store.activeRun(trx, pipeline);
-        if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
-      }
+      const active = before === undefined ? await store.activeRun(trx, pipeline) : undefined;
+      if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
       // The id is taken also where another pipeline takes it in this moment.
-      if (
-        before === undefined ? !(await store.enqueue(trx, queue, request)) : !isDeepStrictEqual(before, ask)
-      )
-        throw new Conflict(`run id ${id} was used for something else before`);
+      const isOurs = before ? isDeepStrictEqual(before, ask) : await store.enqueue(trx, queue, request);
+      if (!isOurs) throw new Conflict(`run id ${id} was used for something else before`);
       return found(await store.dagRun(trx, id), id);
     });
     queue.wake(pipeline);
@@ -95,7 +88,7 @@ export function openControl(
       asked: Ask,
       { runId, params, by }: { readonly runId?: string; readonly params?: string; readonly by: string },
     ): Promise<DagRun> {
-      await check(asked);
+      checkAsk(catalogue, asked);
       if (runId !== undefined && !ids.test(runId))
         throw new Misconfigured(
           'runId: give 1 to 100 letters, digits, dots, colons, hyphens or underscores, a letter or digit first',
@@ -115,12 +108,14 @@ export function openControl(
       if (active === undefined) {
         await store.cancelRetries(db, { pipeline: name }, `stop requested by ${by}`);
         const [last] = await store.dagRuns(db, name, { limit: 1 });
-        return last ?? refuse(`${name} has never run: there is nothing to stop`);
+        if (last !== undefined) return last;
+        throw new Conflict(`${name} has never run: there is nothing to stop`);
       }
       const { runId, pipeline, trigger } = active;
       if (trigger === 'manual')
-        return refuse(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
-      if (pipeline !== name) return refuse(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
+        throw new Conflict(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
+      if (pipeline !== name)
+        throw new Conflict(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
       await store.stopRequest(db, runId, by);
       return found(await store.dagRun(db, runId), runId);
     },
@@ -129,13 +124,15 @@ export function openControl(
     async retry(name: string, runId: string, { by }: { readonly by: string }): Promise<DagRun> {
       const { does, pipeline, status, params } = await known(name, runId);
       if (does === 'replay')
-        return refuse(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
+        throw new Conflict(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
       if (pipeline !== name)
-        return refuse(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
+        throw new Conflict(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
       if (fine.includes(status))
-        return refuse(`${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`);
+        throw new Conflict(
+          `${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`,
+        );
       const ask = normalized(found(await store.askOfRun(db, runId), runId));
-      await check(ask);
+      checkAsk(catalogue, ask);
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
     },
 
@@ -155,7 +152,7 @@ export function openControl(
 
     /** What a backfill would do. Throws as `start`. */
     async plan(ask: Ask, signal: AbortSignal) {
-      await check(ask);
+      checkAsk(catalogue, ask);
       return preview(ask, signal);
     },
   };
@@ -169,11 +166,9 @@ function found<T>(value: T | undefined, id: string): T {
   throw new NotFound(`there is no run ${ids.test(id) ? id : 'of that id'} here`);
 }
 
-function refuse(message: string): never {
-  throw new Conflict(message);
-}
-
 function inTheWay(name: string, { pipeline, runId, stopping, status }: DagRun): string {
-  if (pipeline !== name) return `${name} is being run by ${pipeline}: ${runId}`;
-  return `${name} is ${stopping ? 'stopping' : status === 'queued' ? 'queued' : 'active'} already: ${runId}`;
+  const state = stopping ? 'stopping' : status === 'queued' ? 'queued' : 'active';
+  return pipeline === name
+    ? `${name} is ${state} already: ${runId}`
+    : `${name} is being run by ${pipeline}: ${runId}`;
 }

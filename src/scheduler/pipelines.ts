@@ -39,8 +39,8 @@ export function dagOf({ dags }: Catalogue, name: string): KnownDag {
   throw new NotFound(`there is no such DAG; there are ${dags.map((each) => each.name).join(', ')}`);
 }
 
-/** Throws NotFound, or Misconfigured with what is wrong with the ask. `now`: by the database clock. */
-export function checkAsk(catalogue: Catalogue, ask: Ask, now: Date): void {
+/** Throws NotFound, or Misconfigured with what is wrong with the ask. */
+export function checkAsk(catalogue: Catalogue, ask: Ask): void {
   const dag = dagOf(catalogue, ask.pipeline);
   if (!dag.configured) throw new Misconfigured(`${dag.name} is not configured here: it needs ${dag.needs}`);
   const { window, streams = [], does } = ask;
@@ -51,16 +51,14 @@ export function checkAsk(catalogue: Catalogue, ask: Ask, now: Date): void {
     throw new Misconfigured(
       'FROM is not before TO: the window is half open, [FROM, TO), and must not be empty',
     );
-  if (window !== undefined && window.from > now)
+  if (window !== undefined && window.from > new Date())
     throw new Misconfigured('FROM lies in the future: there is nothing to read yet');
   if (does === 'reconcile' && dag.hasReconcile === false)
     throw new Misconfigured(`there is no reconciliation of ${dag.name}`);
-  const unknown = streams.filter((name) => !dag.streams.includes(name));
-  const named = unknown.map((name) => JSON.stringify(name.slice(0, 40)));
-  if (unknown.length > 0)
-    throw new Misconfigured(
-      dag.streams.length === 0
-        ? `${dag.name} takes no STREAMS: it runs everything that is configured`
-        : `STREAMS: ${dag.name} has no stream ${named.join(', ')}; it has ${dag.streams.join(', ')}`,
-    );
+  if (streams.length > 0 && dag.streams.length === 0)
+    throw new Misconfigured(`${dag.name} takes no STREAMS: it runs everything that is configured`);
+  const unknown = streams.find((name) => !dag.streams.includes(name));
+  if (unknown === undefined) return;
+  const named = JSON.stringify(unknown.slice(0, 40));
+  throw new Misconfigured(`STREAMS: ${dag.name} has no stream ${named}; it has ${dag.streams.join(', ')}`);
 }

@@ -46,32 +46,23 @@ const policy = {
   deleteAfterSeconds: 86_400,
 } as const;
 
-/** Opens pg-boss over the warehouse's connections, and makes or upgrades its schema. */
-export async function openBoss({ pool }: Pick<Warehouse, 'pool'>): Promise<PgBoss> {
-  const boss = new PgBoss({
-    db: { executeSql: (text, values) => pool.query(text, values) },
-    schema: queueSchema,
-    schedule: false,
-    supervise: false,
-    registerInstance: false,
-    monitorIntervalSeconds: 1,
-  });
-  await boss.start();
-  return boss;
-}
-
 /**
- * Opens the queues of these pipelines. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is away. Methods that take a
+ * Opens the queues of these pipelines, and makes or upgrades the schema of pg-boss. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is away. Methods that take a
  * `trx` write in that transaction.
  */
 export async function openQueue(
-  warehouse: Pick<Warehouse, 'pool'>,
+  { pool }: Pick<Warehouse, 'pool'>,
   pipelines: readonly string[],
   trouble: (error: unknown) => void,
   pollMs = 1000,
 ) {
-  const boss = await openBoss(warehouse);
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => pool.query(text, values) },
+    schema: queueSchema,
+    ...{ schedule: false, supervise: false, registerInstance: false, monitorIntervalSeconds: 1 },
+  });
   boss.on('error', trouble);
+  await boss.start();
   for (const pipeline of pipelines) await boss.createQueue(pipeline, policy);
   const workers = new Map<string, string>();
   return {

@@ -82,10 +82,6 @@ export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undef
   const read = type === 'stream.finished' ? ` (${outcome(event.report)})` : '';
   const ended = `${status.replaceAll('_', ' ')} after ${duration(seconds)}${read}`;
   const message = `${pipeline}${of} ${ended}${why === undefined ? '' : `: ${why}`}`;
-  return { level: levels[status] ?? 'warn', message };
+  const isFine = ['ok', 'skipped', 'unavailable', 'succeeded'].includes(status);
+  return { level: isFine ? 'info' : status === 'failed' || status === 'lost' ? 'error' : 'warn', message };
 }
-
-const levels: Readonly<Record<string, Line['level']>> = {
-  ...{ ok: 'info', skipped: 'info', unavailable: 'info', succeeded: 'info' },
-  ...{ failed: 'error', lost: 'error' },
-};

@@ -17,18 +17,18 @@ export interface Ask {
 /** A part of a request that succeeded. */
 export type Done = Pick<RunReport, 'pipeline' | 'kind'>;
 
+/** `done`: what of it succeeded before its process ended or before it was retried. */
+interface How {
+  readonly trigger: 'schedule' | 'api';
+  readonly signal: AbortSignal;
+  readonly observe: Observe;
+  readonly done?: readonly Done[];
+}
+
 /** Runs asks in this process; `main.ts` and the command line make it. */
 export interface Runner {
-  /** `done`: what of it succeeded before its process ended or before it was retried. Throws as `sync` of the engine does. */
-  run(
-    ask: Ask,
-    how: {
-      readonly trigger: 'schedule' | 'api';
-      readonly signal: AbortSignal;
-      readonly observe: Observe;
-      readonly done?: readonly Done[];
-    },
-  ): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
+  /** Throws as `sync` of the engine does. */
+  run(ask: Ask, how: How): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
   /** Names of the pipelines that are configured here. */
   readonly configured: readonly string[];
   /** What a backfill would do, without doing it. */

@@ -18,12 +18,7 @@ export interface Due {
   between(after: Date, to: Date): readonly Date[];
 }
 
-interface Fields {
-  isDay(date: Date): boolean;
-  /** Times of a day, ms since its midnight, ascending. */
-  readonly times: readonly number[];
-  readonly everyHour: boolean;
-}
+type Fields = ReturnType<typeof fieldsOf>;
 
 /** Milliseconds that a zone is ahead of UTC at an instant (epoch ms). */
 type Offset = (at: number) => number;
@@ -103,7 +98,8 @@ function offsetOf(timeZone: string): Offset {
   }
 }
 
-function fieldsOf(cron: string): Fields {
+/** Times of a day are ms since its midnight, ascending. */
+function fieldsOf(cron: string) {
   const parts = cron.trim().split(/\s+/);
   const { fields, errors } = validateDetailed(parts.join(' '));
   // node-cron also knows a field of seconds, names such as @daily, and L, W and #.
@@ -120,7 +116,7 @@ function fieldsOf(cron: string): Fields {
   const isRestricted = (word = '*'): boolean => !word.startsWith('*') && word !== '?';
   const eitherDay = isRestricted(parts[2]) && isRestricted(parts[4]);
   return {
-    isDay(date) {
+    isDay(date: Date): boolean {
       if (!month.includes(date.getUTCMonth() + 1)) return false;
       const fits = [dayOfMonth.includes(date.getUTCDate()), dayOfWeek.includes(date.getUTCDay())];
       return eitherDay ? fits.includes(true) : !fits.includes(false);

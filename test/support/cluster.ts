@@ -6,7 +6,7 @@ import { shippedTables } from '../../src/connectors/tables.ts';
 import { type Cluster, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
 import { freePort } from '../../src/embedded/embedded.ts';
 import { unprivileged, usable } from '../../src/embedded/native.ts';
-import { openBoss } from '../../src/scheduler/queue.ts';
+import { openQueue } from '../../src/scheduler/queue.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { placeOfData } from './memory.ts';
@@ -171,8 +171,8 @@ async function prepare(
     const warehouse = await connect(url(template), { max: 1 });
     try {
       const broken = await migrate(warehouse, shippedTables)
-        .then(() => openBoss(warehouse))
-        .then((boss) => boss.stop({ graceful: false, close: false }))
+        .then(() => openQueue(warehouse, [], () => undefined))
+        .then((queue) => queue.end())
         .then(
           () => undefined,
           (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),

@@ -1,12 +1,13 @@
+import { PgBoss } from 'pg-boss';
 import type { RunReport } from '../../../src/core/run.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/pipelines.ts';
 import {
   type Job,
-  openBoss,
   openQueue,
   type Queue,
+  queueSchema,
   type Times,
   usualTimes,
 } from '../../../src/scheduler/queue.ts';
@@ -107,7 +108,13 @@ export async function take(
   pipelines: readonly string[],
   worker = 'w',
 ): Promise<Claimed | undefined> {
-  const boss = await openBoss(warehouse);
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => warehouse.pool.query(text, values) },
+    schema: queueSchema,
+    supervise: false,
+    schedule: false,
+  });
+  await boss.start();
   try {
     for (const pipeline of pipelines) {
       if ((await boss.getQueue(pipeline)) === null) continue;
