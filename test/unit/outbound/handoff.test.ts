@@ -86,12 +86,13 @@ const later = (minutes: number) =>
     [minutes],
   );
 const day = 24 * 60;
-const stored = async () =>
-  (
-    await database.warehouse.pool.query(
-      'select status, engine_status, error from ops.handoffs order by handoff_id',
-    )
-  ).rows;
+const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
+const stored = () => query('select status, engine_status, error from ops.handoffs order by handoff_id');
+/** One hand-off and some steps of it. */
+const handed = async (to: Engine, { wait = false, steps = 1 } = {}): Promise<void> => {
+  await intended(wait);
+  for (let step = 0; step < steps; step++) await driven(to);
+};
 const intended = (wait: boolean, runKey = '7') =>
   enqueueHandoff(
     database.warehouse.db,
@@ -129,8 +130,7 @@ describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => 
   ] as const)('a start: $fault, is $is', async ({ fault, minutes, starts }) => {
     const to = engine(takesIds);
     to.faults.push(fault);
-    await intended(false);
-    await driven(to);
+    await handed(to);
     expect(await stored()).toMatchObject([{ status: 'starting' }]);
     await later(minutes);
     await driven(to);
@@ -140,8 +140,7 @@ describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => 
 
   test('is asked for the end of the run where that is wanted', async () => {
     const to = engine(takesIds);
-    await intended(true);
-    for (let times = 0; times < 2; times++) await driven(to);
+    await handed(to, { wait: true, steps: 2 });
     expect(await stored()).toMatchObject([{ status: 'started', engine_status: 'active' }]);
     for (const run of to.runs) run.state = 'failed';
     for (let times = 0; times < 2; times++) await driven(to);
@@ -152,15 +151,13 @@ describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => 
   test('and does not know the DAG fails the hand-off at once', async () => {
     const to = engine(takesIds);
     to.faults.push('no such dag');
-    await intended(false);
-    await driven(to);
+    await handed(to);
     expect(await stored()).toMatchObject([{ status: 'failed', error: 'reports is not there' }]);
   });
 
   test('is waited for only some minutes where it no longer shows the run', async () => {
     const to = engine(takesIds);
-    await intended(true);
-    await driven(to);
+    await handed(to, { wait: true });
     const { status } = to;
     to.status = async (dag) => {
       throw new Missing(`${dag} is not there`, 404);
@@ -198,8 +195,7 @@ describe('without run ids, a start whose answer is lost', () => {
         cutOff();
       },
     );
-    await intended(false);
-    for (let times = 0; times < 2; times++) await driven(to);
+    await handed(to, { steps: 2 });
     expect(to.starts).toBe(1);
     expect(await stored()).toMatchObject([
       { status: 'unknown', error: expect.stringContaining('is not known') },
@@ -209,8 +205,7 @@ describe('without run ids, a start whose answer is lost', () => {
   test('is looked for some minutes before it is repeated: it may show late', async () => {
     let newest: Partial<EngineRun> | undefined;
     const to = showing(() => newest, cutOff);
-    await intended(false);
-    await driven(to);
+    await handed(to);
     await later(2);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'starting', error: 'cut off' }]);
@@ -232,8 +227,7 @@ describe('without run ids, a start that started nothing is sent again', () => {
         if (starts === 1) throw error;
       },
     );
-    await intended(false);
-    await driven(to);
+    await handed(to);
     expect(await stored()).toMatchObject([{ status: 'pending', error: error.message }]);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
@@ -298,8 +292,7 @@ describe('a run is not waited for without end', () => {
     ['its state is unknown', { params: 'RUN_ID=7', state: 'unknown', label: 'lila' }, /says "lila"/],
   ])('where %s', async (_, newest, error) => {
     const to = showing(() => newest);
-    await intended(true);
-    await driven(to);
+    await handed(to, { wait: true });
     await later(day - 60);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started' }]);
@@ -314,8 +307,7 @@ describe('a run is not waited for without end', () => {
   ])('where $after and the engine answers with errors for a week', async ({ takesIds, error }) => {
     const to = engine(takesIds);
     if (!takesIds) to.faults.push('never arrived');
-    await intended(true);
-    await driven(to);
+    await handed(to, { wait: true });
     to.status = async () => {
       throw error;
     };
@@ -331,8 +323,7 @@ describe('a run is not waited for without end', () => {
 
   test('but one that is under way is, for days', async () => {
     const to = showing(() => ({ params: 'RUN_ID=7' }));
-    await intended(true);
-    await driven(to);
+    await handed(to, { wait: true });
     await later(3 * day);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
@@ -352,8 +343,7 @@ describe('without run ids, the end that is waited for is that of our run', () =>
   ])('%s', async (_, before, ours) => {
     let newest = before;
     const to = showing(() => newest);
-    await intended(true);
-    for (let times = 0; times < 2; times++) await driven(to);
+    await handed(to, { wait: true, steps: 2 });
     expect(await stored()).toMatchObject([{ status: 'started' }]);
     newest = { ...ours, state: 'failed', label: 'failed' };
     await driven(to);
@@ -382,8 +372,7 @@ describe('without run ids, the end that is waited for is that of our run', () =>
     ],
   ])('%s', async (_, runId, newest, expected) => {
     const to: Engine = { ...showing(() => newest), start: async () => ({ runId }) };
-    await intended(true);
-    for (let times = 0; times < 2; times++) await driven(to);
+    await handed(to, { wait: true, steps: 2 });
     expect(await stored()).toMatchObject([expected]);
     if (runId !== undefined)
       expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: runId }]);
@@ -422,35 +411,26 @@ test('a hand-off that a signal cuts short goes on later and is done once', async
   expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
 });
 
-test('a run whose process died after its success is handed over later, older ones are not', async () => {
-  await database.warehouse.pool.query(`
-    insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
-    insert into ops.runs (pipeline, source_id, kind, status, epoch, finished_at)
-      select 'tracker', source_id, 'sync', 'succeeded', 1, now() - at from ops.sources,
-        unnest(array[interval '3 days', interval '5 hours', interval '1 hour']) at`);
+test('a run whose process died after its success is handed over later; older ones, parts and replays are not', async () => {
   const { db } = database.warehouse;
-  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
-  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
-  const { rows } = await database.warehouse.pool.query(
-    'select run_key::bigint = (select max(run_id) from ops.runs) as newest from ops.handoffs',
-  );
-  expect(rows).toEqual([{ newest: true }]);
-});
-
-test('a run of some streams and a replay are not handed over later', async () => {
-  const { db, pool } = database.warehouse;
-  await pool.query(`truncate ops.runs cascade;
-    insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x') on conflict do nothing;
-    insert into ops.runs (pipeline, source_id, kind, status, params, epoch, finished_at)
-      select 'tracker', source_id, v.kind, status, params::jsonb, 1, now() from ops.sources, (values
-        ('sync', 'partly_failed', '{"streams": null}'), ('sync', 'succeeded', '{"streams": ["projects"]}'),
-        ('full', 'succeeded', '{"streams": ["projects"]}'), ('replay', 'succeeded', '{"replay": {}}')) v (kind, status, params) where name = 'tracker'`);
-  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
-  expect((await pool.query('select run_key from ops.handoffs')).rows).toEqual([]);
+  const missed = () => enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
+  const ran = (values: string) =>
+    query(`insert into ops.runs (pipeline, source_id, kind, status, params, epoch, finished_at)
+      select 'tracker', source_id, v.kind, status, params::jsonb, 1, now() - at from ops.sources, (values ${values}) v (kind, status, params, at)`);
+  await query(`insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x')`);
+  await ran(`('sync', 'partly_failed', '{}', interval '0'), ('sync', 'succeeded', '{"streams": ["projects"]}', '0'),
+    ('full', 'succeeded', '{"streams": ["projects"]}', '0'), ('replay', 'succeeded', '{"replay": {}}', '0')`);
+  await missed();
+  expect(await stored()).toEqual([]);
+  await ran(`('sync', 'succeeded', '{"streams": null}', interval '3 days'), ('sync', 'succeeded', '{"streams": null}', '5 hours'),
+    ('sync', 'succeeded', '{"streams": null}', '1 hour')`);
+  for (const _ of [1, 2]) await missed();
+  expect(
+    await query('select run_key::bigint = (select max(run_id) from ops.runs) as newest from ops.handoffs'),
+  ).toEqual([{ newest: true }]);
 });
 
 describe('FROM and TO say which rows changed', () => {
-  const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
   beforeEach(() =>
     query(`truncate ops.runs cascade;
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x'), ('ads', 'ads', 'http://y')
@@ -503,17 +483,17 @@ describe('FROM and TO say which rows changed', () => {
 
   test('changes of a hand-off that the engine never took are in the next one that it takes', async () => {
     const to = engine(true);
-    const handed = async (run: string, fault?: 'no such dag'): Promise<string> => {
+    const taken = async (run: string, fault?: 'no such dag'): Promise<string> => {
       if (fault !== undefined) to.faults.push(fault);
       const params = await window('tracker', run);
       await driven(to);
       return params;
     };
-    expect(await handed(await ran('02:00', '02:10'))).toBe('FROM=02:00:00 TO=02:10:00');
-    expect(await handed(await ran('03:00', '03:10'), 'no such dag')).toBe('FROM=02:10:00 TO=03:10:00');
-    expect(await handed(await ran('04:00', '04:10'), 'no such dag')).toBe('FROM=02:10:00 TO=04:10:00');
-    expect(await handed(await ran('05:00', '05:10'))).toBe('FROM=02:10:00 TO=05:10:00');
-    expect(await handed(await ran('06:00', '06:10'))).toBe('FROM=05:10:00 TO=06:10:00');
+    expect(await taken(await ran('02:00', '02:10'))).toBe('FROM=02:00:00 TO=02:10:00');
+    expect(await taken(await ran('03:00', '03:10'), 'no such dag')).toBe('FROM=02:10:00 TO=03:10:00');
+    expect(await taken(await ran('04:00', '04:10'), 'no such dag')).toBe('FROM=02:10:00 TO=04:10:00');
+    expect(await taken(await ran('05:00', '05:10'))).toBe('FROM=02:10:00 TO=05:10:00');
+    expect(await taken(await ran('06:00', '06:10'))).toBe('FROM=05:10:00 TO=06:10:00');
     expect(to.runs).toHaveLength(3);
   });
 

@@ -22,9 +22,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   hook = await startReceiver();
   slack = await startReceiver();
-  await database.warehouse.pool.query(
-    'truncate ops.health, ops.notifications, ops.handoffs, ops.runs cascade',
-  );
+  await query('truncate ops.health, ops.notifications, ops.handoffs, ops.runs cascade');
 });
 afterEach(() => Promise.all([hook.close(), slack.close()]));
 
@@ -34,22 +32,15 @@ const channels = (): readonly Channel[] => [
   { name: 'slack', url: { reveal: () => slack.url } },
 ];
 const outbound = (): Outbound => ({ db: database.warehouse.db, channels: channels(), onSuccess: {} });
+const query = (text: string, values: readonly unknown[] = []) =>
+  database.warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
 const { signal } = new AbortController();
 let runs = 0;
 const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => {
   runs += 1;
   return {
-    runId: String(runs),
-    pipeline: 'tracker',
-    kind: 'sync',
-    status,
-    streams: [],
-    counts: noCounts,
-    deleted: 0,
-    requests: 0,
-    retries: 0,
-    throttledMs: 0,
-    seconds: 1,
+    ...{ runId: String(runs), pipeline: 'tracker', kind: 'sync', status, streams: [], counts: noCounts },
+    ...{ deleted: 0, requests: 0, retries: 0, throttledMs: 0, seconds: 1 },
     ...(status === 'failed' && { error: { code: 'auth', message: 'GET /myself answered 401' } }),
     ...more,
   };
@@ -61,7 +52,7 @@ const ended = async (
   params: object = { streams: null },
 ): Promise<void> => {
   const end = report(status, more);
-  await database.warehouse.pool.query(
+  await query(
     `insert into ops.runs (run_id, pipeline, source_id, kind, status, params, epoch, finished_at)
       overriding system value values ($1, $2, 1, $3, $4, $5, 1, clock_timestamp())`,
     [end.runId, end.pipeline, end.kind, status, params],
@@ -70,16 +61,14 @@ const ended = async (
 };
 /** A tracker with one stream whose last complete walk began 30 hours ago. */
 const staleStream = (stream: string, more = "'available', null") =>
-  database.warehouse.pool.query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
+  query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
       insert into ops.streams (source_id, stream, target, about, endpoint, state, reason)
         select source_id, '${stream}', 't', 'a', 'e', ${more} from ops.sources;
       insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at, closed_at)
         select source_id, '${stream}', 'full', 'all', 'done', 1, now() - interval '30 hours', now() from ops.sources`);
 const later = async (): Promise<void> => {
-  await database.warehouse.pool.query(
-    `update ops.notifications set next_at = clock_timestamp() where status = 'pending'`,
-  );
+  await query(`update ops.notifications set next_at = clock_timestamp() where status = 'pending'`);
   await checkHealth(outbound(), ['tracker'], [], signal);
 };
 const sent = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
@@ -94,14 +83,10 @@ describe('notifications', () => {
     expect(sent()).toEqual(['pipeline.failed']);
   });
 
-  test('nothing is sent where nothing changed', async () => {
-    await ended('succeeded');
+  test('only changes are sent: a failure, another kind of failure and the recovery, once each, to every channel', async () => {
     await ended('succeeded');
     await ended('interrupted');
     expect([hook.received, slack.received]).toEqual([[], []]);
-  });
-
-  test('a failure, another kind of failure and the recovery are sent once each, to every channel', async () => {
     await ended('failed');
     await ended('failed');
     await ended('partly_failed');
@@ -133,20 +118,16 @@ describe('notifications', () => {
     expect(hook.answers).toEqual([]);
     expect(hook.received).toHaveLength(4);
     expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    const { rows } = await database.warehouse.pool.query(
-      `select status, attempts, error from ops.notifications where channel = 'webhook'`,
-    );
-    expect(rows).toEqual([{ status: 'sent', attempts: 4, error: null }]);
+    expect(
+      await query(`select status, attempts, error from ops.notifications where channel = 'webhook'`),
+    ).toEqual([{ status: 'sent', attempts: 4, error: null }]);
   });
 
   test('a message waits for older ones of its pipeline: the last that arrives is the current state', async () => {
-    const { pool } = database.warehouse;
-    const sentInOrder = async () =>
-      (
-        await pool.query<{ event: string }>(
-          `select event from ops.notifications where channel = 'webhook' and status = 'sent' order by sent_at`,
-        )
-      ).rows.map(({ event }) => event);
+    const sentInOrder = async () => {
+      const text = `select event from ops.notifications where channel = 'webhook' and status = 'sent' order by sent_at`;
+      return (await query(text)).map(({ event }) => event);
+    };
     await ended('failed');
     hook.answers.push(503);
     await ended('succeeded');
@@ -166,16 +147,11 @@ describe('notifications', () => {
   test('what cannot be delivered for a day is given up, and no error shows the address', async () => {
     await hook.close();
     await ended('failed');
-    await database.warehouse.pool.query(
-      `update ops.notifications set created_at = clock_timestamp() - interval '25 hours'`,
-    );
+    await query(`update ops.notifications set created_at = clock_timestamp() - interval '25 hours'`);
     await later();
-    const { rows } = await database.warehouse.pool.query<{ status: string; error: string }>(
-      `select status, error from ops.notifications where channel = 'webhook'`,
-    );
-    expect(rows[0]?.status).toBe('given_up');
-    expect(rows[0]?.error).toMatch(/could not be reached/);
-    expect(rows[0]?.error).not.toContain('secret');
+    const [row] = await query(`select status, error from ops.notifications where channel = 'webhook'`);
+    expect(row).toEqual({ status: 'given_up', error: expect.stringMatching(/could not be reached/) });
+    expect(row.error).not.toContain('secret');
   });
 
   test('a webhook is reached through the proxy; where that wants a user, the error says so without the address', async () => {
@@ -195,12 +171,12 @@ describe('notifications', () => {
     });
     try {
       await afterRun(by(closed), report('failed'), signal);
-      const { rows } = await database.warehouse.pool.query('select status, error from ops.notifications');
+      const rows = await query('select status, error from ops.notifications');
       expect(rows).toEqual([
         { status: 'pending', error: expect.stringMatching(/the proxy 127\.0\.0\.1:\d+ wants a user/) },
       ]);
       expect(JSON.stringify(rows)).not.toContain('very-secret');
-      await database.warehouse.pool.query('update ops.notifications set next_at = now()');
+      await query('update ops.notifications set next_at = now()');
       await checkHealth(by(open), [], [], signal);
       expect([open.asked, far.requests.map(({ url }) => url)]).toEqual([
         ['CONNECT other.example:443'],
@@ -219,9 +195,7 @@ describe('notifications', () => {
 
   test('while the state stays bad, a reminder is sent once a day', async () => {
     await ended('failed');
-    await database.warehouse.pool.query(
-      `update ops.health set notified_at = clock_timestamp() - interval '25 hours'`,
-    );
+    await query(`update ops.health set notified_at = clock_timestamp() - interval '25 hours'`);
     await ended('failed');
     await ended('failed');
     expect(sent()).toEqual(['pipeline.failed', 'pipeline.reminder']);
@@ -238,72 +212,62 @@ describe('notifications', () => {
     });
     await ended('failed');
     await later();
-    await database.warehouse.pool.query('update ops.walks set opened_at = now()');
+    await query('update ops.walks set opened_at = now()');
     await ended('succeeded');
     expect(sent()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
   });
 
   test('a source without a clock is stale by its walks alone, as in status', async () => {
-    const { pool } = database.warehouse;
     await staleStream('issues');
     const freshness = async () => (await streamStates(database.warehouse.db)).map((each) => each.freshness);
     await later();
     expect([await freshness(), sent()]).toEqual([['stale'], ['pipeline.stale']]);
-    await pool.query(`update ops.walks set opened_at = now(), closed_at = now()`);
+    await query(`update ops.walks set opened_at = now(), closed_at = now()`);
     await ended('succeeded');
-    // It told the time once, behind another proxy.
-    await pool.query(`insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
+    // It stated the time once, through another proxy.
+    await query(`insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
       select source_id, 'issues', now() - interval '60 hours', 1, now() - interval '60 hours' from ops.sources`);
     await later();
     expect([await freshness(), sent()]).toEqual([['fresh'], ['pipeline.stale', 'pipeline.recovered']]);
   });
 
   test('a run that succeeds and leaves a stream stale recovers nothing', async () => {
-    const { pool } = database.warehouse;
     await staleStream('users', "'forbidden', 'GET /users answered 403'");
-    await later();
-    for (let times = 0; times < 2; times += 1) {
-      await ended('succeeded');
+    const run = async (status: RunStatus) => {
+      await ended(status);
       await later();
-    }
-    expect(sent()).toEqual(['pipeline.stale']);
-    await ended('failed');
-    await later();
-    await ended('succeeded');
-    await later();
-    expect(sent()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale']);
-    await pool.query('update ops.walks set opened_at = now()');
-    await ended('succeeded');
-    await later();
-    expect(sent()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale', 'pipeline.recovered']);
+    };
+    for (const status of ['succeeded', 'succeeded', 'failed', 'succeeded'] as const) await run(status);
+    const bad = ['pipeline.stale', 'pipeline.failed', 'pipeline.stale'];
+    expect(sent()).toEqual(bad);
+    await query('update ops.walks set opened_at = now()');
+    await run('succeeded');
+    expect(sent()).toEqual([...bad, 'pipeline.recovered']);
   });
 
   test('a successful run of a part neither recovers a pipeline nor is handed over', async () => {
-    await ended('failed', {}, { streams: ['projects'] });
+    const some = { streams: ['projects'] };
+    await ended('failed', {}, some);
     await ended('succeeded', { kind: 'backfill' });
-    await ended('succeeded', {}, { streams: ['projects'] });
-    await ended('succeeded', { kind: 'full' }, { streams: ['projects'] });
+    for (const kind of ['sync', 'full'] as const) await ended('succeeded', { kind }, some);
     await ended('succeeded', { kind: 'replay' }, { replay: {} });
-    const handoffs = async () =>
-      (await database.warehouse.pool.query('select run_key from ops.handoffs')).rows;
+    const handoffs = () => query('select run_key from ops.handoffs');
     expect([sent(), await handoffs()]).toEqual([['pipeline.failed'], []]);
     await ended('succeeded');
-    expect([sent(), await handoffs()]).toEqual([
-      ['pipeline.failed', 'pipeline.recovered'],
-      [{ run_key: String(runs) }],
-    ]);
+    expect(sent()).toEqual(['pipeline.failed', 'pipeline.recovered']);
+    expect(await handoffs()).toEqual([{ run_key: String(runs) }]);
   });
 
   test('the next command shows the run or the request', async () => {
-    const next = () => hook.received.map(({ body }) => JSON.parse(body).data.next as string);
-    const found = { state: 'failed', cause: 'parked' } as const;
-    const of = (pipeline: string, which: RunRef) =>
-      checkHealth(outbound(), [], [{ ...found, pipeline, which }], signal);
-    await of('tracker', { run: '12' });
-    await of('nightly', { request: 'nightly-sync-20260302T0200' });
-    // Given by who asked, as the number of a build.
-    await of('ads', { request: '12' });
-    expect(next()).toEqual([
+    const found: readonly [string, RunRef][] = [
+      ['tracker', { run: '12' }],
+      ['nightly', { request: 'nightly-sync-20260302T0200' }],
+      // An id that a caller chose, as the number of a build.
+      ['ads', { request: '12' }],
+    ];
+    for (const [pipeline, which] of found)
+      await checkHealth(outbound(), [], [{ state: 'failed', cause: 'parked', pipeline, which }], signal);
+    expect(hook.received.map(({ body }) => JSON.parse(body).data.next)).toEqual([
       'tidemark runs 12',
       'tidemark remote log nightly nightly-sync-20260302T0200',
       'tidemark remote log ads 12',
@@ -311,32 +275,26 @@ describe('notifications', () => {
   });
 
   test('a stuck nightly request recovers by success, and the next one that is stuck is sent anew', async () => {
-    const { pool } = database.warehouse;
-    await pool.query('truncate ops.dag_runs, ops.walks cascade');
-    const night = async (id: string, does: string): Promise<void> => {
-      await pool.query(
+    await query('truncate ops.dag_runs, ops.walks cascade');
+    const night = async (id: string, does: string, status?: string): Promise<void> => {
+      await query(
         `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
         values ($1, 'nightly', $2, 'schedule', 'schedule', 'running', clock_timestamp())`,
         [id, does],
       );
       const stuck = { pipeline: 'nightly', state: 'stuck', which: { request: id }, cause: null } as const;
       await checkHealth(outbound(), ['tracker'], [stuck], signal);
-    };
-    const over = (id: string, status: string) =>
-      pool.query(
+      if (status === undefined) return;
+      await query(
         'update ops.dag_runs set status = $2, finished_at = clock_timestamp() where dag_run_id = $1',
         [id, status],
       );
-    await night('n1', 'sync');
-    await over('n1', 'partly_failed');
-    await later();
-    await night('n2', 'reconcile');
-    await over('n2', 'succeeded');
-    await later();
+      await later();
+    };
+    await night('n1', 'sync', 'partly_failed');
+    await night('n2', 'reconcile', 'succeeded');
     expect(sent()).toEqual(['pipeline.stuck']);
-    await night('n3', 'sync');
-    await over('n3', 'succeeded');
-    await later();
+    await night('n3', 'sync', 'succeeded');
     await later();
     await night('n4', 'sync');
     expect(sent()).toEqual(['pipeline.stuck', 'pipeline.recovered', 'pipeline.stuck']);
