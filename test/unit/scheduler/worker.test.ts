@@ -381,14 +381,9 @@ test(
       const runner = runnerOf(names, async (ask) => {
         calls += 1;
         if (calls > 1) return report(ask);
-        const { signal } = await takeLease(far.pool, 'tracker', {
-          ttlMs: 600,
-          heartbeatMs: 50,
-          waitMs: 0,
-        }).then((taken) => {
-          lease.resolve(taken);
-          return taken;
-        });
+        const taken = await takeLease(far.pool, 'tracker', { ttlMs: 600, heartbeatMs: 200, waitMs: 0 });
+        lease.resolve(taken);
+        const { signal } = taken;
         return new Promise((_, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
         );
