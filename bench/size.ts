@@ -31,8 +31,8 @@ export const limit = 22_000;
 export const ceilings: Readonly<Record<string, number>> = {
   core: 1230,
   'connectors/spotify-ads': 2946,
-  engine: 3263,
-  scheduler: 995,
+  engine: 3264,
+  scheduler: 992,
   cli: 1780,
   src: 24_330,
 };

@@ -133,8 +133,8 @@ export class Lease {
   #client: pg.PoolClient | undefined;
   #isReleased = false;
   #beating: Promise<void> = Promise.resolve();
-  /** Beats in a row that reached no server, each of which tried for `heartbeatMs`. */
-  #missed = 0;
+  /** How long beats in a row reached no server, ms. */
+  #missedMs = 0;
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
@@ -221,14 +221,14 @@ export class Lease {
    * themselves; a whole lease time of missed beats ends the run. The time in which this process was suspended
    * does not count: it first asks whether its lease was taken over.
    */
-  async #beat(): Promise<void> {
+  async #beat(began = performance.now()): Promise<void> {
     const { pool, times } = this.#facts;
     const attempt = async (): Promise<void> => {
       const client = this.#client ?? this.#use(await pool.connect());
       try {
         if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs)))
           this.#lose(this.#takenOver);
-        this.#missed = 0;
+        this.#missedMs = 0;
       } catch (error) {
         this.#client = undefined;
         client.release(true);
@@ -237,8 +237,10 @@ export class Lease {
     };
     const pauses = { totalMs: times.heartbeatMs, firstMs: reopenMs, longestMs: reopenMs };
     await withRetry(attempt, pauses, () => !this.#isReleased).catch((error: unknown) => {
-      this.#missed += 1;
-      if (this.#isReleased || this.#missed * times.heartbeatMs <= times.ttlMs) return;
+      // An attempt to connect may last longer than a heartbeat; a longer time this process was suspended.
+      const tookMs = Math.max(performance.now() - began, times.heartbeatMs);
+      this.#missedMs += Math.min(tookMs, 3 * times.heartbeatMs);
+      if (this.#isReleased || this.#missedMs <= times.ttlMs) return;
       const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
       this.#lose(`${text}: ${saidBy(error)}`, error);
     });
