@@ -17,12 +17,7 @@ export interface Scheduled extends Timed {
 }
 
 /** A schedule that came due. `covers`: how many due instants it stands for; `joined`: a request that does the same existed already. */
-export interface Tick extends Pick<Scheduled, 'pipeline' | 'does'> {
-  readonly scheduledFor: Date;
-  readonly covers: number;
-  readonly dagRunId: string;
-  readonly joined: boolean;
-}
+export type Tick = NonNullable<Awaited<ReturnType<typeof tick>>>;
 
 /** The schedules of the configured DAGs that start by themselves. Throws Misconfigured where one cannot be read. */
 export const scheduled = ({ dags }: Catalogue): readonly Scheduled[] =>
@@ -34,7 +29,7 @@ export const scheduled = ({ dags }: Catalogue): readonly Scheduled[] =>
  * Makes the tick of a schedule if an instant has passed since it was last looked at. Whatever was missed becomes one tick, for the newest instant. A
  * schedule that is new begins now. `by`: the name of this process.
  */
-export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Promise<Tick | undefined> {
+export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string) {
   const { pipeline, does, cron, timeZone } = schedule;
   return db.transaction().execute(async (trx) => {
     await lockPipeline(trx, pipeline);
