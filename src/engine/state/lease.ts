@@ -19,9 +19,6 @@ export interface LeaseTimes {
 
 export const usualTimes: LeaseTimes = { ttlMs: 30_000, heartbeatMs: 5_000, waitMs: 2_500 };
 
-/** How often a server that is down is asked for another session, ms. */
-const reopenMs = 200;
-
 /** True of a session `a` of the server that is the holder's of the lease `l`. */
 const isHolders = `a.pid = l.backend_pid and (a.backend_start is null or a.backend_start = l.backend_start)`;
 
@@ -133,8 +130,8 @@ export class Lease {
   #client: pg.PoolClient | undefined;
   #isReleased = false;
   #beating: Promise<void> = Promise.resolve();
-  /** How long beats in a row reached no server, ms. */
-  #missedMs = 0;
+  /** How often a beat was due since one reached the server: a suspended process counts no time. */
+  #due = 0;
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
@@ -147,7 +144,10 @@ export class Lease {
     const name = `tidemark lease ${epoch} ${pipeline}`.slice(0, 63).replaceAll("'", "''");
     this.settings = `set local application_name = '${name}'`;
     this.#use(client);
-    this.#timer = setInterval(() => this.#beatNext(), times.heartbeatMs).unref();
+    this.#timer = setInterval(() => {
+      this.#due += 1;
+      this.#beatNext();
+    }, times.heartbeatMs).unref();
   }
 
   /**
@@ -218,29 +218,26 @@ export class Lease {
 
   /**
    * The warehouse may be restarting: tries until the next beat is due. Data transactions check the epoch
-   * themselves; a whole lease time of missed beats ends the run. The time in which this process was suspended
-   * does not count: it first asks whether its lease was taken over.
+   * themselves; a whole lease time without a beat ends the run. A process that was suspended first asks
+   * whether its lease was taken over.
    */
-  async #beat(began = performance.now()): Promise<void> {
+  async #beat(): Promise<void> {
     const { pool, times } = this.#facts;
     const attempt = async (): Promise<void> => {
       const client = this.#client ?? this.#use(await pool.connect());
       try {
         if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs)))
           this.#lose(this.#takenOver);
-        this.#missedMs = 0;
+        this.#due = 0;
       } catch (error) {
         this.#client = undefined;
         client.release(true);
         throw error;
       }
     };
-    const pauses = { totalMs: times.heartbeatMs, firstMs: reopenMs, longestMs: reopenMs };
+    const pauses = { totalMs: times.heartbeatMs, firstMs: 200, longestMs: 200 };
     await withRetry(attempt, pauses, () => !this.#isReleased).catch((error: unknown) => {
-      // An attempt to connect may last longer than a heartbeat; a longer time this process was suspended.
-      const tookMs = Math.max(performance.now() - began, times.heartbeatMs);
-      this.#missedMs += Math.min(tookMs, 3 * times.heartbeatMs);
-      if (this.#isReleased || this.#missedMs <= times.ttlMs) return;
+      if (this.#isReleased || this.#due * times.heartbeatMs <= times.ttlMs) return;
       const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
       this.#lose(`${text}: ${saidBy(error)}`, error);
     });
