@@ -15,6 +15,8 @@ const text = named(core.text);
 const count = named(core.bigint);
 const instant = named(core.timestamptz);
 const json = named(core.jsonb);
+/** The same for a list of texts; empty where the source gives none. */
+const texts = (members: string, about: string) => ({ ...core.texts(about), members: members.split('|') });
 
 const states = 'active (not over), succeeded, failed, aborted, idle (never started), unknown';
 const standing = {
@@ -30,7 +32,7 @@ export const dags = core.table('workflow.dags', 'DAGs (named workflows) of the e
   description: text('description', 'What it is for.'),
   schedule: json('schedule', 'Its schedule, as delivered; null without one.'),
   params: json('params', 'Its parameters and their defaults, as delivered.'),
-  tags: json('tags|labels', 'Tags (labels), as delivered: usually a list.'),
+  tags: texts('tags|labels', 'Tags (labels).'),
   queue: text('queue', 'The queue its runs wait in.'),
   max_active_runs: count('maxActiveRuns', 'How many of its runs may be active at once.'),
   is_suspended: named(core.bool)('suspended', 'True where its schedule is switched off.'),
@@ -84,7 +86,7 @@ export const dagRunSteps = core.table(
     retry_count: count('retryCount', 'How often it was tried again.'),
     done_count: count('doneCount', 'How often it ended; more than 1 for steps that repeat.'),
     error: text('error', 'Why it failed.'),
-    depends: json('depends', 'Names of the steps it waits for, as delivered.'),
+    depends: texts('depends', 'Names of the steps it waits for.'),
     sub_runs: json('subRuns', 'Runs of other DAGs that it started, as delivered.'),
   },
 );

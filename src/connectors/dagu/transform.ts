@@ -187,9 +187,16 @@ const json: Read = (r, record, column) => {
   return value === undefined || value === null ? null : r.json(column, value);
 };
 
+const texts: Read = (r, record, column) => {
+  const found = read.list(r, record, column);
+  const good = found.filter((one) => typeof one === 'string');
+  if (good.length < found.length) r.flip(column, found, 'a list of texts');
+  return good;
+};
+
 const readers: Partial<Record<ColumnType, Read>> = {
   ...{ text: scalar, bigint: read.id, int: read.int4, bool: read.bool },
-  ...{ timestamptz: moment, jsonb: json },
+  ...{ timestamptz: moment, jsonb: json, 'text[]': texts },
 };
 
 /** The row of a table. An unknown word for a state is noted (R17). */
