@@ -2,10 +2,9 @@
 
 import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { Misconfigured, type TidemarkError, Unreachable } from '../core/errors.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { rangesOf } from './public-address.ts';
-import type { Failed } from './with-retry.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/config.ts is one. */
 export interface Proxies {
@@ -85,7 +84,11 @@ function isWithin(host: string, net: string, bits: number): boolean {
 }
 
 /** A failure of the proxy itself, by the errors of undici's `ProxyAgent`; undefined for any other. */
-export function proxyFailure(origin: string, proxy: string, error: unknown): Failed | undefined {
+export function proxyFailure(
+  origin: string,
+  proxy: string,
+  error: unknown,
+): { readonly error: TidemarkError; readonly retry: 'connect' | 'no' } | undefined {
   if (!(error instanceof Error)) return undefined;
   const facts = { cause: error };
   const status = /^Proxy response \((\d{3})\)|^Proxy Authentication Required \((407)\)/.exec(error.message);
