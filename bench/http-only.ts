@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { openTracker } from '../src/connectors/jira/source.ts';
 import type { Slice } from '../src/core/stream.ts';
-import { cutInto, mostRecords, partsOf } from '../src/engine/sync/cut-window.ts';
+import { cutByCount, mostRecords } from '../src/engine/sync/cut.ts';
 import { pages } from '../src/reading/pages.ts';
 
 /**
@@ -32,7 +32,7 @@ async function read(slice: Slice): Promise<void> {
   const more = await limit(async () => {
     const isCounted = slice.window?.field === 'created';
     const count = isCounted ? ((await issues?.windows?.count(slice, signal)) ?? 0) : 0;
-    const cut = count > mostRecords ? cutInto(partsOf(count, mostRecords), slice, clock) : undefined;
+    const cut = cutByCount(slice, count, mostRecords, clock);
     if (cut !== undefined || walk === undefined) return cut ?? [];
     for await (const page of pages(source.http, await walk(slice, signal), signal))
       records += page.records.length;

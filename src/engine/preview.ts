@@ -2,10 +2,9 @@ import { sql } from 'kysely';
 import { sliceContext } from './batching/slice-context.ts';
 import type { RunDeps } from './context/deps.ts';
 import { chosenStreams } from './context/select-streams.ts';
-import { slicesOfDays } from './sync/days.ts';
-import { ownersOf, whichFor } from './sync/partitions.ts';
-import type { Mode, Planning, Request, StreamPlan } from './sync/plan.ts';
-import { planStream } from './sync/sync-stream.ts';
+import { slicesOfDays } from './sync/cut.ts';
+import { ownersOf } from './sync/owners.ts';
+import { type Mode, type Planning, planStream, type Request, type StreamPlan } from './sync/plan.ts';
 
 /** What a run would do for one stream. */
 export interface PlannedStream extends Size {
@@ -45,10 +44,12 @@ export async function plan(
   const sourceId = rows[0]?.source_id ?? 0;
   const { signal } = deps;
   const { clock } = await deps.source.preflight(signal);
+  const run = { sourceId, runId: '0', pipeline: deps.source.name, kind: 'sync' } as const;
+  const context = { deps, run, clock, now: () => clock ?? new Date(), signal };
   const request: Request = { full, window };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, streams)) {
-    const { planning, plan } = await planStream({ deps, sourceId, stream, request, clock, signal });
+    const { plan, ...planning } = await planStream({ context, stream, request });
     if (plan === undefined) continue;
     const { mode, why, window: { from, to } = {} } = plan;
     planned.push({ stream: stream.name, mode, why, from, to, ...(await sizeOf(planning, plan)) });
@@ -57,23 +58,22 @@ export async function plan(
 }
 
 /** The slices of a stream, and its records and requests where the source can say so. */
-async function sizeOf(planning: Planning, plan: StreamPlan): Promise<Size> {
-  const { deps, sourceId, stream, clock } = planning;
+async function sizeOf({ context, stream }: Planning, { kind, window }: StreamPlan): Promise<Size> {
   const { days, windows } = stream;
-  const { window } = plan;
-  const owners = await ownersOf(planning, whichFor(plan));
+  const all = await ownersOf({ context, stream });
+  const owners = kind === 'incremental' ? all.filter(({ isActive }) => isActive) : all;
   if (days === undefined) {
-    const records = window && (await windows?.count({ window }, deps.signal));
+    const records = window && (await windows?.count({ window }, context.signal));
     if (records === undefined) return { slices: owners.length };
     return { slices: owners.length, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
   }
-  const now = (): Date => clock ?? new Date();
-  const context = sliceContext({ deps, run: { sourceId, runId: '0' }, clock, now }, stream);
-  const slices = slicesOfDays(days, window, owners);
+  const lent = sliceContext(context, stream);
+  const partitions = owners.map(({ partition }) => partition);
+  const slices = slicesOfDays(days, window, partitions);
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {
-    totals.records += await days.rows(slice, context);
-    totals.requests += await days.requests(slice, context);
+    totals.records += await days.rows(slice, lent);
+    totals.requests += await days.requests(slice, lent);
   }
   const seconds = days.perSecond > 0 && { seconds: totals.requests / days.perSecond };
   return { slices: slices.length, ...totals, ...seconds };

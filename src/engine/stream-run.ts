@@ -1,16 +1,18 @@
+/** One stream of a run, from its beginning to its report. */
+
 import { Fenced, Forbidden, Interrupted, Missing, passesAfter, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { noCounts, type StreamReport } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
-import { endsRun } from './context/problems.ts';
+import { endsRun, type Problem } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
 import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
-import { countBatch, markStream, wasRead } from './state/run-state.ts';
+import { countBatch, hasOpenRejects, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import type { Request } from './sync/plan.ts';
-import { syncStream } from './sync/sync-stream.ts';
-import { outcomeOf } from './verify.ts';
+import { planStream, type Request } from './sync/plan.ts';
+import { syncChanges, syncDays, syncList } from './sync/strategies.ts';
+import { confirmed, outcomeOf } from './verify.ts';
 
 /** Waits until the named streams of this run are done. */
 type Ready = (names: readonly string[]) => Promise<void>;
@@ -33,12 +35,11 @@ export async function runStream(
   ready: Ready,
 ): Promise<StreamReport> {
   const running: Running = { ...(await enterStream(context, stream)), context, stream, ready };
-  const { report, tally } = running;
+  const { report } = running;
   const { db } = context.deps.warehouse;
-  const { sourceId } = context.run;
   try {
-    const problem = await syncStream(context, stream, request, tally);
-    await withRetry(() => markStream(db, sourceId, stream.name, 'available', null));
+    const problem = await read(running, request);
+    await withRetry(() => markStream(db, context.run.sourceId, stream.name, 'available', null));
     await afterwards(running, problem !== undefined);
     const { status = 'ok', reason, passesAfterMs } = problem ?? {};
     return await end(running, report(status, reason, passesAfterMs));
@@ -56,6 +57,24 @@ export async function runStream(
   }
 }
 
+/** Reads what the stream needs in this run. Gives what kept it from being complete. */
+async function read({ context, stream, tally }: Running, request: Request): Promise<Problem | undefined> {
+  const { deps, run, signal } = context;
+  // A stream after one that was stopped knows its owners only in part.
+  signal.throwIfAborted();
+  const resolves = await withRetry(() => hasOpenRejects(deps.warehouse.db, run.sourceId, stream.name));
+  const planned = await confirmed(() => planStream({ context, stream, request }));
+  const { plan } = planned;
+  const none =
+    stream.by === 'days'
+      ? 'the source has nothing of the days that were asked for'
+      : 'it has no time to cut a window from';
+  if (plan === undefined) return { status: 'skipped', reason: none };
+  const syncing = { ...planned, context, plan, tally, resolves };
+  if (stream.by === 'days') return syncDays(syncing, stream.days);
+  return stream.by === 'changes' ? syncChanges(syncing, stream.windows) : syncList(syncing);
+}
+
 /**
  * Ends the stream. Older versions that were refused are noted: a late index heals itself; a source that was
  * restored does not.
@@ -70,31 +89,33 @@ function end({ context, stream, end: record }: Running, done: StreamReport): Pro
 
 /** The report of a stream whose endpoint is missing or closed, by the policy. */
 async function refused(running: Running, error: Missing | Forbidden): Promise<StreamReport> {
-  const { context, stream, report } = running;
+  const { context, stream, report, ready } = running;
   const { run, deps } = context;
   const { db } = deps.warehouse;
   const message = saidBy(error);
   const hasDays = stream.by === 'days' && (await withRetry(() => wasRead(db, run.sourceId, stream)));
   const isMissing = error instanceof Missing;
+  const isOptional = stream.optional === true;
   const outcome = outcomeOf({
     answer: isMissing ? 'missing' : 'forbidden',
     of: 'stream',
-    endpoint: stream.optional === true ? 'optional' : 'promised',
+    endpoint: isOptional ? 'optional' : 'promised',
     sibling: false,
     hasDays,
   });
-  if (outcome === 'failed' && stream.optional === true) {
+  if (outcome === 'failed' && isOptional) {
     const next = `If the server no longer has it, run tidemark reset ${run.pipeline}.${stream.name}`;
     return report('failed', `${message}; but it was there before. ${next}`);
   }
   const state = isMissing ? 'unavailable' : 'forbidden';
   await withRetry(() => markStream(db, run.sourceId, stream.name, state, message));
   // Of an endpoint that the server does not have nothing is left that a later run would go on with.
-  if (isMissing && stream.optional === true)
-    await withRetry(() => abandonWalks(db, run.sourceId, stream.name, '%'));
-  const filled = await fallBack(running);
-  if (outcome === 'failed' && filled === undefined) return report('failed', message);
-  return report(state, filled === undefined ? message : `${message}; ${filled}`);
+  if (isMissing && isOptional) await withRetry(() => abandonWalks(db, run.sourceId, stream.name, '%'));
+  const { fallback } = stream;
+  if (fallback === undefined) return report(outcome === 'failed' ? 'failed' : state, message);
+  await ready(fallback.after);
+  await write(running, fallback.sql);
+  return report(state, `${message}; ${fallback.reason}`);
 }
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
@@ -103,34 +124,19 @@ async function afterwards(running: Running, isInPart: boolean): Promise<void> {
   for (const { sql, after = [], evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
     await ready(after);
-    const rows = await write(running, sql, [(context.clock ?? new Date()).toISOString()]);
-    for (const { warning } of rows)
+    for (const { warning } of await write(running, sql, (context.clock ?? new Date()).toISOString()))
       if (typeof warning === 'string') tell(context, 'warn', `${stream.name}: ${warning}`);
   }
 }
 
-/** Fills the table from other tables where the server has no list of its own; gives the reason for reports. */
-async function fallBack(running: Running): Promise<string | undefined> {
-  const { fallback } = running.stream;
-  if (fallback === undefined) return undefined;
-  await running.ready(fallback.after);
-  await write(running, fallback.sql);
-  return fallback.reason;
-}
-
 /** What a statement of a stream returns about what it did. */
-interface Written {
-  readonly warning?: unknown;
-  readonly inserted?: string;
-  readonly updated?: string;
-  readonly deleted?: string;
-}
+type Written = { warning?: unknown; inserted?: string; updated?: string; deleted?: string };
 
 /** Runs a statement of the stream, and counts what it wrote, in one transaction. */
 async function write(
   { context, stream, tally }: Running,
   sql: string,
-  more: readonly string[] = [],
+  ...more: readonly string[]
 ): Promise<readonly Written[]> {
   const { run } = context;
   const { rows, loaded } = await context.lease.transaction(async (session) => {

@@ -1,5 +1,6 @@
 import { Misconfigured } from '../core/errors.ts';
 import type { RunKind, RunReport, StreamReport } from '../core/run.ts';
+import type { Stream } from '../core/stream.ts';
 import type { RunDeps } from './context/deps.ts';
 import { tell } from './context/run-context.ts';
 import { chosenStreams, excludedOf } from './context/select-streams.ts';
@@ -16,14 +17,10 @@ export type { RunDeps } from './context/deps.ts';
  */
 export function sync(
   deps: RunDeps,
-  options: { readonly streams?: readonly string[]; readonly full?: boolean },
+  { streams, full = false }: { readonly streams?: readonly string[]; readonly full?: boolean },
 ): Promise<RunReport> {
-  const full = options.full === true;
-  const kind = full ? 'full' : 'sync';
-  return runStreams(deps, kind, { streams: options.streams ?? null, full }, options.streams, {
-    full,
-    window: undefined,
-  });
+  const params = { streams: streams ?? null, full };
+  return runStreams(deps, full ? 'full' : 'sync', params, streams, { full, window: undefined });
 }
 
 /**
@@ -32,13 +29,12 @@ export function sync(
  */
 export function backfill(
   deps: RunDeps,
-  options: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
+  { streams, ...window }: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
 ): Promise<RunReport> {
-  const { from, to } = options;
-  if (!(from < to))
-    throw new Misconfigured(`--from ${from.toISOString()} is not before --to ${to.toISOString()}`);
-  const params = { streams: options.streams ?? null, from: from.toISOString(), to: to.toISOString() };
-  return runStreams(deps, 'backfill', params, options.streams, { full: false, window: { from, to } });
+  const [from, to] = [window.from.toISOString(), window.to.toISOString()];
+  if (!(window.from < window.to)) throw new Misconfigured(`--from ${from} is not before --to ${to}`);
+  const params = { streams: streams ?? null, from, to };
+  return runStreams(deps, 'backfill', params, streams, { full: false, window });
 }
 
 /** Runs the chosen streams, each as soon as those it comes after are done. */
@@ -51,10 +47,10 @@ function runStreams(
 ): Promise<RunReport> {
   const chosen = chosenStreams(deps, names);
   const streams = request.window === undefined ? chosen : chosen.filter(({ by }) => by !== 'list');
-  if (streams.length === 0)
-    throw new Misconfigured(
-      `none of the streams ${(names ?? chosen.map(({ name }) => name)).join(', ')} can be cut by time: there is nothing to backfill`,
-    );
+  if (streams.length === 0) {
+    const all = (names ?? chosen.map(({ name }) => name)).join(', ');
+    throw new Misconfigured(`none of the streams ${all} can be cut by time: there is nothing to backfill`);
+  }
   return withRun(deps, kind, params, async (context, stop) => {
     const leftOut = names === undefined ? [...excludedOf(deps)] : [];
     if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
@@ -63,15 +59,14 @@ function runStreams(
     const ready = async (after: readonly string[]): Promise<void> => {
       await Promise.allSettled(after.flatMap((name) => done.get(name) ?? []));
     };
-    for (const stream of streams) {
+    const run = async (stream: Stream): Promise<StreamReport> => {
       // After a tick, so that every stream is listed before the first one looks for another.
-      const report = Promise.resolve().then(async () => {
-        await ready(stream.after ?? []);
-        return runStream(context, stream, request, ready);
-      });
-      report.catch(stop);
-      done.set(stream.name, report);
-    }
+      await Promise.resolve();
+      await ready(stream.after ?? []);
+      return runStream(context, stream, request, ready);
+    };
+    for (const stream of streams) done.set(stream.name, run(stream));
+    for (const report of done.values()) report.catch(stop);
     await Promise.allSettled(done.values());
     await Promise.all(done.values());
   });

@@ -50,18 +50,12 @@ export function outcomeOf(refusal: Refusal): Outcome {
 export const needsConfirmation = (error: unknown): error is TidemarkError =>
   [Missing, Forbidden, HasNone, ShownLess].some((kind) => error instanceof kind);
 
-/**
- * So many owners without an optional list, and none with it, confirm each other: the server does not have the
- * endpoint, and the other owners are not asked.
- */
-export const ownersConfirming = 3;
-
-/** Runs the step again where its first answer needs a second one. */
-export async function confirmed<T>(step: () => Promise<T>): Promise<T> {
+/** Runs the step a second time where its first answer needs to be confirmed: `doubt` says what it was. */
+export async function confirmed<T>(step: (doubt?: TidemarkError) => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
     if (!needsConfirmation(error)) throw error;
-    return step();
+    return step(error);
   }
 }

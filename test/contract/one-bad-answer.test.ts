@@ -55,7 +55,7 @@ describe('one bad answer in the first sync is requested a second time and costs 
       faults: [
         ...[sprintIssues, members].map((endpoint) => ({ endpoint, nth: 2, ...with403 })),
         { endpoint: boardSprints, nth: 1, ...with403 },
-        { endpoint: boardSprints, nth: 3, fault: status(400) },
+        { endpoint: boardSprints, nth: 2, fault: status(400) },
       ],
     },
     {

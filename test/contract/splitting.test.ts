@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { mostRecords } from '../../src/engine/sync/cut-window.ts';
+import { mostRecords } from '../../src/engine/sync/cut.ts';
 import { testRig } from '../support/rig.ts';
 
 const issues = { streams: ['issues'] };

@@ -9,9 +9,9 @@ import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
 import { type RunContext, type Tally, tallyBatch, tallySlice } from '../context/run-context.ts';
+import { closeIfLast } from '../state/checkpoint.ts';
 import { countBatch } from '../state/run-state.ts';
-import { endSlice, type OpenSlice, type SliceEnd } from '../state/slice-state.ts';
-import { closeIfLast } from '../state/walk-state.ts';
+import { endSlice, type OpenSlice, type SliceEnd } from '../state/walk-state.ts';
 import type { WalkContext } from './walk-context.ts';
 
 /** Commits a batch; with `end` it is the slice's last one. Throws `TooManyRejects` once its rejects are kept. */
@@ -30,7 +30,7 @@ export async function commit(
   const close = async (session: Session, { isHeld }: Loaded): Promise<void> => {
     if (receipt === undefined) return;
     const status = isHeld ? 'partial' : receipt.status;
-    await endSlice(session, sliceId, context.run.runId, { ...receipt, status });
+    await endSlice(session.trx, sliceId, context.run.runId, { ...receipt, status });
     // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
     if (unread.count <= 1) await closeWalk(session, walking);
   };
@@ -75,18 +75,13 @@ export async function loadCounted(
  */
 export async function closeWalk(
   session: Pick<Session, 'trx'>,
-  { context, stream, walk, nestedLists, coverage }: WalkContext,
+  { context, walk, nestedLists, coverage }: WalkContext,
 ): Promise<void> {
   const { sourceId, runId } = context.run;
   // A backfill has no checkpoint to say so.
   const opened = walk.kind === 'backfill' ? [] : await nestedLists.opened();
   const covered = opened.length > 0 ? { ...coverage, words: coverage.ours, whole: false } : coverage;
-  const isClosed = await closeIfLast(session, walk, {
-    sourceId,
-    stream: stream.name,
-    runId,
-    coverage: covered,
-  });
+  const isClosed = await closeIfLast(session, walk, runId, covered);
   if (isClosed && opened.length > 0)
     await sql`delete from ops.streams where source_id = ${sourceId} and stream = any (${[...opened]}::text[])`.execute(
       session.trx,

@@ -1,6 +1,6 @@
 import type { Stream } from '../../core/stream.ts';
 import type { RunContext, Tally } from '../context/run-context.ts';
-import type { Coverage } from '../state/coverage.ts';
+import type { Coverage } from '../state/checkpoint.ts';
 import type { Walk } from '../state/walk-state.ts';
 import { NestedLists } from './nested-lists.ts';
 

@@ -14,9 +14,9 @@ import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
-import { coverageOf } from '../state/coverage.ts';
+import { checkpointOf, coverageOf } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
-import { checkpointOf, openWalk } from '../state/walk-state.ts';
+import { openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
 
@@ -117,8 +117,8 @@ async function readSlices(
   const { deps, run, signal, lease } = context;
   const window = { field: 'created', from: deps.historyStart } as const;
   const plan = { kind: 'backfill', words: `reconcile ${run.runId}`, window } as const;
-  const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId };
-  const walk = await lease.transaction(({ trx }) => openWalk(trx, at, plan, undefined, slices));
+  const at = { run, stream: stream.name };
+  const walk = await lease.transaction(({ trx }) => openWalk(trx, at, plan, slices));
   const resolves = await withRetry(() => hasOpenRejects(deps.warehouse.db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
   const fixed = { isFirst: false, force: false };

@@ -7,7 +7,7 @@ import type { Slice, Stream } from '../../core/stream.ts';
 import type { Db } from '../../queries/db.ts';
 import { pages } from '../../reading/pages.ts';
 import { type RunContext, type Tally, tallySlice, tellProgress } from '../context/run-context.ts';
-import { cutInto, mostIds, partsOf } from '../sync/cut-window.ts';
+import { cutByCount, mostIds } from '../sync/cut.ts';
 
 /** The reconciliation of one stream. */
 export interface Reconciling {
@@ -72,8 +72,7 @@ class IdReader {
     const { context, stream } = this.#reconciling;
     this.#signal.throwIfAborted();
     const count = (await stream.windows?.count(slice, this.#signal)) ?? 0;
-    const clock = context.clock ?? new Date();
-    const parts = count > mostIds ? cutInto(partsOf(count, mostIds), slice, clock) : undefined;
+    const parts = cutByCount(slice, count, mostIds, context.clock ?? new Date());
     if (parts === undefined) await this.#read(slice, this.slices.push(slice) - 1);
     return parts ?? [];
   }

@@ -1,233 +1,217 @@
-/** Walks as they stand in `ops.walks`, and the checkpoints that they move. */
+/** Walks and their slices, as they are in `ops.walks` and `ops.slices`. */
 
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
+import type { WalkEnd } from '../../core/paging.ts';
 import type { RunKind } from '../../core/run.ts';
-import type { Slice, Window } from '../../core/stream.ts';
+import type { Partition, Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
-import type { Db } from '../../queries/db.ts';
-import type { Coverage } from './coverage.ts';
-import type { Lease } from './lease.ts';
-import { insertSlices, type OpenSlice, windowOf } from './slice-state.ts';
-
-type WalkKind = 'full' | 'incremental' | 'backfill';
+import { type Db, rowsOf } from '../../queries/db.ts';
 
 /** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
 export interface WalkPlan {
-  readonly kind: WalkKind;
+  readonly kind: 'full' | 'incremental' | 'backfill';
   readonly words: string;
   readonly window: Window | undefined;
 }
 
-/** A walk as it stands in `ops.walks`. */
-export interface Walk extends WalkPlan {
+/** A row of `ops.walks`. */
+export interface Walk {
   readonly walkId: string;
-  /** The source's clock when it began; what the watermark becomes when it is done. */
-  readonly clock: Date | undefined;
+  readonly kind: WalkPlan['kind'];
+  readonly words: string;
+  /** The source's clock when it began; what the watermark becomes when it is done. Null: it has none. */
+  readonly clock: Date | null;
   /** When it was opened, as the warehouse writes it: with microseconds. */
   readonly opened: string;
-  /** The run that opened it. */
-  readonly runId: string;
+  readonly isOpen: boolean;
 }
 
-interface StreamOfRun {
-  readonly sourceId: number;
-  readonly stream: string;
-  readonly runId: string;
+const walkColumns = sql.raw(`walk_id::text as "walkId", kind, words, source_clock as clock,
+  opened_at::text as opened, status = 'open' as "isOpen"`);
+
+/** A slice that is still to be read. */
+export interface OpenSlice {
+  readonly sliceId: string;
+  /** Its partition as text: equal exactly for equal partitions. */
+  readonly owner: string;
+  readonly slice: Slice;
+  /** It was cut from a larger slice in this run. */
+  readonly isPart?: true;
 }
 
-interface WalkRow extends Omit<Walk, 'window' | 'clock'> {
-  readonly clock: Date | null;
+/** A slice and its state; refused: its owner answered 404, or its days were not given. */
+export interface WalkSlice extends OpenSlice {
+  readonly state: 'unread' | 'read' | 'refused';
+}
+
+export const sliceOf = (partition?: Partition | null, window?: Window): Slice => ({
+  ...(partition && { partition }),
+  ...(window && { window }),
+});
+
+/** The open walks of a stream, and the last that was complete (no backfill), in the order of their opening. */
+export async function walksOf(db: Db, sourceId: number, stream: string): Promise<readonly Walk[]> {
+  const query = sql<Walk>`select ${walkColumns} from ops.walks w
+    where source_id = ${sourceId} and stream = ${stream} and (status = 'open' or walk_id = (
+      select max(walk_id) from ops.walks d where d.source_id = w.source_id and d.stream = w.stream
+        and d.status = 'done' and d.kind <> 'backfill')) order by w.walk_id`;
+  return rowsOf(query, db);
+}
+
+interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'> {
+  readonly partition: Partition | null;
   readonly field: Window['field'] | null;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
-const columns =
-  sql.raw(`walk_id::text as "walkId", run_id::text as "runId", kind, words, source_clock as clock,
-  opened_at::text as opened, field, window_from as "from", window_to as "to"`);
-
-const walkOf = ({ field, from, to, clock, ...row }: WalkRow): Walk => ({
-  ...row,
-  clock: clock ?? undefined,
-  window: field === null ? undefined : windowOf(field, from, to),
-});
-
-/** The open walks of a stream, oldest first. */
-export async function openWalks(db: Db, sourceId: number, stream: string): Promise<readonly Walk[]> {
-  const { rows } = await sql<WalkRow>`select ${columns} from ops.walks w
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by w.walk_id`.execute(db);
-  return rows.map(walkOf);
+/** The slices of a walk in the order in which they were added; those that were cut are left out. */
+export async function slicesOf(db: Db, walkId: string | undefined): Promise<readonly WalkSlice[]> {
+  if (walkId === undefined) return [];
+  const query = sql<SliceRow>`select slice_id::text as "sliceId", partition, coalesce(partition, '{}')::text as owner,
+      w.field, s.window_from as "from", s.window_to as "to",
+      case s.status when 'done' then 'read' when 'absent' then 'refused' else 'unread' end as state
+    from ops.slices s join ops.walks w using (walk_id)
+    where walk_id = ${walkId}::bigint and s.status <> 'split' order by s.slice_id`;
+  return (await rowsOf(query, db)).map(({ sliceId, owner, state, partition, field, from, to }) => {
+    const window = field === null ? undefined : { field, ...(from && { from }), ...(to && { to }) };
+    return { sliceId, owner, state, slice: sliceOf(partition, window) };
+  });
 }
 
-/** The last complete walk of a stream; backfills do not count. */
-export async function lastCompleteWalk(db: Db, sourceId: number, stream: string): Promise<Walk | undefined> {
-  const { rows } = await sql<WalkRow>`select ${columns} from ops.walks w
-    where source_id = ${sourceId} and stream = ${stream} and status = 'done' and kind <> 'backfill'
-    order by w.walk_id desc limit 1`.execute(db);
-  return rows.map(walkOf)[0];
+/** The statement that adds slices, in their order, to the walk of the row `walk`. */
+const insertSlices = (slices: readonly Slice[]): RawBuilder<unknown> =>
+  sql`insert into ops.slices (walk_id, partition, window_from, window_to)
+    select walk.walk_id, s -> 'partition', (s -> 'window' ->> 'from')::timestamptz,
+      (s -> 'window' ->> 'to')::timestamptz
+    from walk, jsonb_array_elements(${JSON.stringify(slices)}::jsonb) with ordinality as added (s, nth)
+    order by nth returning slice_id`;
+
+/** Whose walk is opened, and by the source's clock. `fields`: those that are asked for by name; absent: all. */
+interface Opening {
+  readonly run: { readonly sourceId: number; readonly runId: string };
+  readonly stream: string;
+  readonly clock?: Date | undefined;
+  readonly fields?: readonly string[] | undefined;
 }
 
-/**
- * Forgets walks that ended more than 30 days ago, with their slices and the jobs of these; receipts per stream and run
- * stay in `ops.run_streams`. The last of each kind that read a stream whole or what had changed in it stays:
- * it says since when the stream is stale, and what it has read. So does, for each number of days,
- * the last walk that read as many: it says when they are due again.
- */
-export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
-  await sql`with old as (
-      delete from ops.walks w where source_id = ${sourceId} and status <> 'open' and closed_at < now() - interval '30 days'
-        and (status <> 'done' or kind not in ('full', 'incremental') or exists (
-          select from ops.walks n where n.source_id = w.source_id and n.stream = w.stream and n.kind = w.kind and n.status = 'done'
-            and n.walk_id > w.walk_id and (w.field is distinct from 'day' or n.window_to - n.window_from >= w.window_to - w.window_from)))
-      returning walk_id)
-    delete from ops.slices s using old where s.walk_id = old.walk_id`.execute(db);
-  await sql`delete from ops.jobs j where source_id = ${sourceId} and not exists (select from ops.slices s where s.slice_id = j.slice_id)`.execute(
-    db,
-  );
-}
-
-/** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
-export async function hasOpenWalk(db: Db, sourceId: number, kind: RunKind): Promise<boolean> {
-  const { rows } = await sql<{ open: boolean }>`select exists (
-    select from ops.walks w left join ops.streams s using (source_id, stream)
-    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'reconcile %' and (w.kind = 'backfill') = ${kind === 'backfill'}
-      and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(db);
-  return rows[0]?.open === true;
-}
-
-/** Open walks that a new one replaces, and the slices of them that it takes over. */
-export interface Replaced {
-  readonly walkIds: readonly string[];
-  readonly slices: readonly OpenSlice[];
-}
-
-/**
- * Opens a walk with its slices, in one statement. `fields`: those that are asked for by name; absent: all
- * that there are. Throws `Fenced` where a walk to be replaced is not open any more.
- */
+/** Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. */
 export async function openWalk(
   db: Db,
-  at: StreamOfRun & { readonly fields?: readonly string[] | undefined },
-  plan: WalkPlan,
-  clock: Date | undefined,
+  { run, stream, clock, fields }: Opening,
+  { kind, words, window }: WalkPlan,
   slices: readonly Slice[],
-  replaced: Replaced = { walkIds: [], slices: [] },
+  replaced: readonly Walk[] = [],
+  kept: readonly OpenSlice[] = [],
 ): Promise<Walk> {
-  const { field = null, from = null, to = null } = plan.window ?? {};
-  const taken = replaced.slices.map(({ sliceId }) => sliceId);
-  const { rows } = await sql<{ walk_id: string; opened: string; replaced: number }>`
-    with walk as (
+  const { field = null, from = null, to = null } = window ?? {};
+  const query = sql<Walk>`with walk as (
       insert into ops.walks (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
-      values (${at.sourceId}, ${at.stream}, ${plan.kind}, ${plan.words}, ${clock ?? null}, ${field}, ${from}, ${to},
-        ${at.fields ?? null}::text[], ${at.runId}::bigint) returning walk_id, opened_at),
-    closed as (
-      update ops.walks set status = 'abandoned', closed_at = now()
-      where walk_id = any (${replaced.walkIds}::bigint[]) and status = 'open' returning walk_id),
-    taken as (
-      update ops.slices s set walk_id = walk.walk_id from walk
-      where s.slice_id = any (${taken}::bigint[]) and s.walk_id = any (${replaced.walkIds}::bigint[])),
-    added as (${insertSlices(sql`(select walk_id from walk)`, slices)})
-    select walk_id::text, opened_at::text as opened, (select count(*)::int from closed) as replaced from walk`.execute(
-    db,
-  );
-  const [walk] = rows;
-  if (walk === undefined || walk.replaced !== replaced.walkIds.length)
-    throw new Fenced(`a walk of ${at.stream} that this run goes on with is not open any more`);
-  return { ...plan, walkId: walk.walk_id, clock, opened: walk.opened, runId: at.runId };
+      values (${run.sourceId}, ${stream}, ${kind}, ${words}, ${clock ?? null}, ${field}, ${from}, ${to},
+        ${fields ?? null}::text[], ${run.runId}::bigint) returning *),
+    closed as (update ops.walks set status = 'abandoned', closed_at = now()
+      where walk_id = any (${replaced.map(({ walkId }) => walkId)}::bigint[])),
+    taken as (update ops.slices s set walk_id = walk.walk_id from walk
+      where s.slice_id = any (${kept.map(({ sliceId }) => sliceId)}::bigint[])),
+    added as (${insertSlices(slices)})
+    select ${walkColumns} from walk`;
+  const [walk] = await rowsOf(query, db);
+  if (walk === undefined) throw new Error(`no walk of ${stream} was opened`);
+  return walk;
 }
 
 /** Closes open walks whose words match this pattern: they are not resumed. */
 export async function abandonWalks(db: Db, sourceId: number, stream: string, words: string): Promise<void> {
-  await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(
-    db,
-  );
+  await sql`update ops.walks set status = 'abandoned', closed_at = now() where source_id = ${sourceId}
+    and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);
 }
 
 /**
- * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same
- * transaction (guarantee G2). A backfill moves none. The watermark never goes back. Call it before any
- * counter that other slices of the stream also write: the walk's row lock is what makes two last slices agree
- * on who is the last.
+ * Forgets walks that ended more than 30 days ago, with their slices and the jobs of these; receipts per stream
+ * and run stay in `ops.run_streams`. The last of each kind that read a stream whole or what had changed in it
+ * stays: it says since when the stream is stale, and what it has read. So does, for each number of days, the
+ * last walk that read as many: it says when they are due again.
  */
-export async function closeIfLast(
-  session: Pick<Session, 'trx'>,
-  walk: Walk,
-  at: StreamOfRun & { readonly coverage: Coverage },
-): Promise<boolean> {
-  await sql`select from ops.walks where walk_id = ${walk.walkId}::bigint for update`.execute(session.trx);
-  const { numAffectedRows } = await sql`update ops.walks w set status = 'done', closed_at = now()
-    where walk_id = ${walk.walkId}::bigint and status = 'open' and not exists (
-      select from ops.slices s where s.walk_id = w.walk_id and s.status in ('pending', 'failed', 'partial'))`.execute(
-    session.trx,
-  );
-  if (Number(numAffectedRows ?? 0) === 0) return false;
-  if (walk.kind !== 'backfill' && walk.clock !== undefined)
-    await sql`insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
-      select ${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}::timestamptz, ${at.coverage.words}, w.fields,
-        ${at.runId}::bigint from ops.walks w where w.walk_id = ${walk.walkId}::bigint
-      on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
-        full_at = coalesce(excluded.full_at, c.full_at),
-        scope = case when excluded.full_at is null and ${at.coverage.whole} then c.scope else excluded.scope end,
-        fields = case when excluded.fields is not null then ${askedAndOnceAsked('excluded.fields', 'c.fields')}
-          when excluded.full_at is null then c.fields end,
-        run_id = excluded.run_id, updated_at = now()`.execute(session.trx);
-  return true;
+export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
+  await sql`with old as (
+      delete from ops.walks w
+      where source_id = ${sourceId} and status <> 'open' and closed_at < now() - interval '30 days'
+        and (status <> 'done' or kind not in ('full', 'incremental') or exists (
+          select from ops.walks n where n.source_id = w.source_id and n.stream = w.stream and n.kind = w.kind
+            and n.status = 'done' and n.walk_id > w.walk_id and (w.field is distinct from 'day'
+              or n.window_to - n.window_from >= w.window_to - w.window_from)))
+      returning walk_id),
+    slices as (delete from ops.slices s using old where s.walk_id = old.walk_id returning slice_id)
+    delete from ops.jobs j using slices s where j.slice_id = s.slice_id`.execute(db);
+}
+
+/** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
+export async function hasOpenWalk(db: Db, sourceId: number, kind: RunKind): Promise<boolean> {
+  const query = sql`select from ops.walks w left join ops.streams s using (source_id, stream)
+    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'reconcile %'
+      and (w.kind = 'backfill') = ${kind === 'backfill'}
+      and coalesce(s.state, '') not in ('unavailable', 'forbidden') limit 1`;
+  return (await rowsOf(query, db)).length > 0;
+}
+
+/** Slices that are not read to their end. */
+const unread = sql`status in ('pending', 'failed', 'partial')`;
+
+/**
+ * Replaces an unread slice by its parts, in a transaction; gives them in their order. Throws `Fenced` where
+ * another run has read it.
+ */
+export async function splitSlice(
+  { trx }: Pick<Session, 'trx'>,
+  { sliceId, owner }: OpenSlice,
+  parts: readonly Slice[],
+): Promise<readonly OpenSlice[]> {
+  const query = sql<{ sliceId: string }>`with walk as (
+      update ops.slices set status = 'split', finished_at = now()
+      where slice_id = ${sliceId}::bigint and ${unread} returning walk_id),
+    added as (${insertSlices(parts)})
+    select slice_id::text as "sliceId" from added order by added.slice_id`;
+  const rows = await rowsOf(query, trx);
+  if (rows.length === 0) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
+  return parts.flatMap((slice, at) => (rows[at] ? [{ ...rows[at], owner, slice, isPart: true }] : []));
+}
+
+/** Notes that work on a slice begins. */
+export async function beginSlice(db: Db, sliceId: string, runId: string): Promise<void> {
+  await sql`update ops.slices set run_id = ${runId}::bigint, started_at = clock_timestamp(), finished_at = null
+    where slice_id = ${sliceId}::bigint`.execute(db);
+}
+
+/** How the reading of a slice ended: its receipt. */
+export interface SliceEnd extends Omit<WalkEnd, 'matched'> {
+  readonly status: 'done' | 'partial';
+  readonly landed: number;
+  /** The receipt matches, but what the list no longer shows is more than is believed: nothing was removed. */
+  readonly isHeld?: true;
 }
 
 /**
- * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come
- * back, they are not new. Both are columns; the first may not be null.
+ * Why a slice could not be read. A failed one is read again by the next run, and the watermark does not pass
+ * it; the walk goes on without an absent one.
  */
-const askedAndOnceAsked = (asked: string, before: string) =>
-  sql.raw(
-    `${asked} || array(select '-' || ltrim(f, '-') from unnest(${before}) f where ltrim(f, '-') <> all (${asked}))`,
-  );
-
-/**
- * Takes from the checkpoint the fields that this run does not ask for, before its first record is read: where
- * a run reads records by less than the checkpoint says, the next run that reads by all of it reads everything
- * again.
- */
-export async function narrowCheckpoint(
-  { run, lease }: { readonly lease: Lease; readonly run: { readonly sourceId: number } },
-  stream: string,
-  { words, ours, fields }: Coverage,
-): Promise<void> {
-  if (words === ours) return;
-  await lease.transaction(async ({ trx }) => {
-    await sql`update ops.checkpoints c set
-        fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.kept', 'c.fields')} end,
-        scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
-      from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as kept
-        from ops.checkpoints s cross join (select ${fields ?? null}::text[] as fields) a) asked
-      where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${run.sourceId} and c.stream = ${stream}`.execute(
-      trx,
-    );
-  });
+interface SliceFailure {
+  readonly status: 'failed' | 'absent';
+  readonly code: string;
+  readonly message: string;
 }
 
-export interface Checkpoint {
-  readonly watermark: Date;
-  /** The source's clock at the start of the last complete walk over everything. */
-  readonly fullAt: Date | null;
-  readonly scope: string;
-  /**
-   * Fields requested by name when it was last moved and, after a minus, fields requested before; null: all,
-   * or unknown.
-   */
-  readonly fields: readonly string[] | null;
-}
-
-/** The stored watermark of a stream, if a walk over it was ever completed. */
-export async function checkpointOf(
+/** Writes the receipt of a slice, inside the transaction of its last batch, or why there is none. */
+export async function endSlice(
   db: Db,
-  sourceId: number,
-  stream: string,
-): Promise<Checkpoint | undefined> {
-  const { rows } =
-    await sql<Checkpoint>`select watermark, full_at as "fullAt", scope, fields from ops.checkpoints
-    where source_id = ${sourceId} and stream = ${stream}`.execute(db);
-  return rows[0];
+  sliceId: string,
+  runId: string,
+  end: SliceEnd | SliceFailure,
+): Promise<void> {
+  const nothing = { expected: null, fetched: null, landed: null, passes: null, code: null, message: null };
+  const row = { ...nothing, ...end };
+  await sql`update ops.slices set status = ${row.status}, expected = ${row.expected}, fetched = ${row.fetched},
+      landed = ${row.landed}, passes = ${row.passes}, error_code = ${row.code}, error_message = ${row.message},
+      run_id = ${runId}::bigint, finished_at = now()
+    where slice_id = ${sliceId}::bigint and ${unread}`.execute(db);
 }

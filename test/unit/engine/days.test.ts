@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Days } from '../../../src/core/stream.ts';
-import { daysDue } from '../../../src/engine/sync/days.ts';
+import { daysDue } from '../../../src/engine/sync/plan.ts';
 
 const at = (day: string): Date => new Date(`2026-${day}T02:00:00Z`);
 const days: Days = {

@@ -1,0 +1,150 @@
+/** What was last completed of a stream, and what a walk over it covers: which records, by which fields and mapping. */
+
+import { sql } from 'kysely';
+import { plural } from '../../core/format.ts';
+import type { Stream } from '../../core/stream.ts';
+import type { Session } from '../../load/session.ts';
+import { type Db, rowsOf } from '../../queries/db.ts';
+import type { Walk } from './walk-state.ts';
+
+export interface Coverage {
+  /** As the checkpoint keeps it. */
+  readonly words: string;
+  /** What the words begin with that is the configuration's and the program's own, and none of the source's. */
+  readonly ours: string;
+  /** False where the source gave only part of what records are read by. */
+  readonly whole: boolean;
+  /** Fields of a record that are asked for by name; undefined: all that there are. */
+  readonly fields: readonly string[] | undefined;
+}
+
+export interface Checkpoint {
+  readonly watermark: Date;
+  /** The source's clock at the start of the last complete walk over everything. */
+  readonly fullAt: Date | null;
+  /** The words of its coverage. */
+  readonly scope: string;
+  /**
+   * Fields requested by name when it was last moved and, after a minus, fields requested before; null: all,
+   * or unknown.
+   */
+  readonly fields: readonly string[] | null;
+}
+
+/** The stored watermark of a stream, if a walk over it was ever completed. */
+export async function checkpointOf(
+  db: Db,
+  sourceId: number,
+  stream: string,
+): Promise<Checkpoint | undefined> {
+  const query = sql<Checkpoint>`select watermark, full_at as "fullAt", scope, fields from ops.checkpoints
+    where source_id = ${sourceId} and stream = ${stream}`;
+  return (await rowsOf(query, db))[0];
+}
+
+const readBy = '\nread by ';
+
+/**
+ * What a walk over all of the stream would cover now. `before`: the checkpoint's fields; where the source's
+ * list lacks some of them it is requested again, because one answer may leave some out.
+ */
+export async function coverageOf(
+  { windows, days }: Stream,
+  signal: AbortSignal,
+  before: readonly string[] | null = null,
+): Promise<Coverage> {
+  const selection = windows?.scope ?? days?.scope ?? '';
+  const first = await windows?.reading?.(signal);
+  // Those after a minus were not requested.
+  const lacks = before?.some((id) => !id.startsWith('-') && first?.fields?.includes(id) === false);
+  const reading = lacks === true ? await windows?.reading?.(signal, true) : first;
+  if (reading === undefined) return { words: selection, ours: selection, whole: true, fields: undefined };
+  const ours = `${selection}${readBy}${reading.edition}; `;
+  return { words: `${ours}${reading.words}`, ours, whole: reading.whole, fields: reading.fields };
+}
+
+/**
+ * Why everything is to be read again that was read once, for people; undefined where it was read as it is
+ * asked for now. Where the source gives only part of that, nothing is read again: the checkpoint then keeps
+ * the part (`closeWalk`), and all is read when the source gives more.
+ */
+export function whyAgain(
+  { scope, fields }: Checkpoint,
+  { words, ours, whole, fields: asked = [] }: Coverage,
+): string | undefined {
+  const [selection, selected] = [scope, words].map((text) => text.split(readBy)[0]);
+  if (selection !== selected) return 'what is to be read was configured anew';
+  if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
+  if (whole && scope === ours && scope !== words)
+    return 'some of it was read while the source gave only part of it';
+  if (whole && scope !== words)
+    return 'the source has other fields of a kind that decides what its records become';
+  const [first, ...more] = fields === null ? [] : cameIntoSight(fields, asked);
+  if (first === undefined) return undefined;
+  return `${first}${more.length === 0 ? '' : ` and ${plural(more.length, 'other field')}`} came into sight`;
+}
+
+/**
+ * Fields that are asked for now and were not when everything was last read, and that are no new ones: they
+ * were hidden, or missing in one list of fields. No record counts as changed by that. A new field has the
+ * highest number, and a record that gets a value in it is changed.
+ */
+function cameIntoSight(before: readonly string[], now: readonly string[]): readonly string[] {
+  const old = new Set(before);
+  const newest = before.reduce((highest, id) => Math.max(highest, numberIn(id)), 0);
+  return now.filter((id) => !old.has(id) && numberIn(id) <= newest);
+}
+
+/** The number at the end of an id such as `customfield_10016`. */
+const numberIn = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
+
+/**
+ * Closes the walk if every slice of it is done, and moves the watermark to the walk's start: in the same
+ * transaction (guarantee G2). A backfill moves none. The watermark never goes back. Fields that are no longer
+ * requested stay after a minus: should they come back, they are not new. Call it before any counter that other
+ * slices of the stream also write: the walk's row lock is what makes two last slices agree on who is the last.
+ */
+export async function closeIfLast(
+  { trx }: Pick<Session, 'trx'>,
+  { walkId }: Pick<Walk, 'walkId'>,
+  runId: string,
+  { words, whole }: Pick<Coverage, 'words' | 'whole'>,
+): Promise<boolean> {
+  await sql`select from ops.walks where walk_id = ${walkId}::bigint for update`.execute(trx);
+  const query = sql`with closed as (
+      update ops.walks w set status = 'done', closed_at = now()
+      where walk_id = ${walkId}::bigint and status = 'open' and not exists (select from ops.slices s
+        where s.walk_id = w.walk_id and s.status in ('pending', 'failed', 'partial')) returning *),
+    moved as (
+      insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
+      select source_id, stream, source_clock, case when kind = 'full' then source_clock end, ${words}, fields,
+        ${runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
+      on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
+        full_at = coalesce(excluded.full_at, c.full_at),
+        scope = case when excluded.full_at is null and ${whole} then c.scope else excluded.scope end,
+        fields = case when excluded.fields is not null then excluded.fields || array(
+            select '-' || ltrim(f, '-') from unnest(c.fields) f where ltrim(f, '-') <> all (excluded.fields))
+          when excluded.full_at is null then c.fields end,
+        run_id = excluded.run_id, updated_at = now())
+    select from closed`;
+  return (await rowsOf(query, trx)).length > 0;
+}
+
+/**
+ * Takes from the checkpoint the fields that this run does not ask for, before its first record is read: where
+ * a run reads records by less than the checkpoint says, the next run that reads by all of it reads everything
+ * again.
+ */
+export async function narrowCheckpoint(
+  { trx }: Pick<Session, 'trx'>,
+  sourceId: number,
+  stream: string,
+  { words, ours, fields }: Coverage,
+): Promise<void> {
+  const asked = sql`${fields ?? null}::text[]`;
+  await sql`update ops.checkpoints set fields = case when ${asked} is null then fields else array(
+        select case when f = any (${asked}) then f else '-' || ltrim(f, '-') end
+        from unnest(coalesce(fields, ${asked})) f) end,
+      scope = case when scope <> ${words} and starts_with(scope, ${ours}) then ${ours} else scope end
+    where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
+}

@@ -1,0 +1,140 @@
+/** Slices that hold too much to be read in one piece: how much that is, and where they are cut. */
+
+import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
+import { days as daysOf } from '../../core/time.ts';
+import { sliceContext } from '../batching/slice-context.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
+import { type OpenSlice, sliceOf, splitSlice } from '../state/walk-state.ts';
+
+/**
+ * A window of more records is cut: few enough that several are read at once also of a small site, and that
+ * the last one does not keep a run waiting for long.
+ */
+export const mostRecords = 2_000;
+
+/** The same where records are listed by their ids alone, in pages as large as this. */
+export const mostIds = 5_000;
+
+/** A slice of days with more rows than this is halved. */
+const mostRows = 20_000;
+
+const minute = 60_000;
+export const day = daysOf(1);
+
+/** Midnight UTC at or before the moment. */
+export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / day) * day);
+export const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * day);
+export const later = (a: Date, b: Date): Date => (a > b ? a : b);
+export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+
+/** Whole days, cut at midnight UTC; undefined where no day lies between. */
+export const span = (from: Date, to: Date): Window | undefined =>
+  from < to ? { field: 'day', from, to } : undefined;
+
+/** The days that the source has: from the beginning of history to the last day that is read. */
+export function daysThere(
+  { start, oldest, present }: Days,
+  clock: Date,
+): { readonly from: Date; readonly to: Date } {
+  const today = midnight(clock);
+  const from = oldest === undefined ? midnight(start) : later(midnight(start), plus(today, -oldest));
+  return { from, to: present ? plus(today, 1) : today };
+}
+
+/** The slices of each owner, the newest first: of days as many as the server's limit allows. */
+export function slicesOfDays(
+  { longest }: Days,
+  window: Window | undefined,
+  owners: readonly (Partition | undefined)[],
+): readonly Slice[] {
+  const { from, to = from } = window ?? {};
+  if (from === undefined || to === undefined) return [];
+  const count = Math.ceil((to.getTime() - from.getTime()) / day / longest);
+  const starts = Array.from({ length: count }, (_, at) => plus(from, at * longest)).reverse();
+  return owners.flatMap((partition) =>
+    starts.map((start) => sliceOf(partition, span(start, earlier(plus(start, longest), to)))),
+  );
+}
+
+/**
+ * A slice's window in parts of equal time, in their order, cut on whole minutes, so that a part of `count`
+ * records has no more than `most`; undefined where there is nothing to cut. Four parts where halves would be
+ * cut again: three of the four are counted at once, which takes as many requests as two halvings one after the
+ * other. An open end is cut as if it ended at `clock`; the last part stays open.
+ */
+export function cutByCount(
+  slice: Slice,
+  count: number,
+  most: number,
+  clock: Date,
+): readonly Slice[] | undefined {
+  const { from, to = clock } = slice.window ?? {};
+  if (count <= most || from === undefined) return undefined;
+  return cutEvenly(slice, count > 2 * most ? 4 : 2, minute, from, to);
+}
+
+/** Cuts between `from` and `to` into so many parts (fewer where it is short), on whole units. */
+function cutEvenly(
+  slice: Slice,
+  parts: number,
+  unit: number,
+  from: Date,
+  to: Date,
+): readonly Slice[] | undefined {
+  const length = to.getTime() - from.getTime();
+  const cuts = Array.from({ length: parts - 1 }, (_, at) => from.getTime() + (length * (at + 1)) / parts);
+  const whole = new Set(cuts.map((cut) => Math.floor(cut / unit) * unit));
+  return cutAt(
+    slice,
+    [...whole].map((cut) => new Date(cut)).filter((cut) => from < cut && cut < to),
+  );
+}
+
+function cutAt(slice: Slice, cuts: readonly Date[]): readonly Slice[] | undefined {
+  const { window } = slice;
+  if (window === undefined || cuts.length === 0) return undefined;
+  const ends = [window.from, ...cuts, window.to];
+  return ends.slice(1).map((to, at) => {
+    const from = ends[at];
+    return { ...slice, window: { field: window.field, ...(from && { from }), ...(to && { to }) } };
+  });
+}
+
+/** The parts of a slice that is too large, each resumable by itself; of any other its records, as far as known. */
+export async function splitIfLarge(
+  walking: WalkContext,
+  open: OpenSlice,
+): Promise<{ readonly parts?: readonly OpenSlice[]; readonly count?: number | undefined }> {
+  const { context, stream, walk, tally, unread } = walking;
+  const { slice, isPart } = open;
+  let cut: readonly Slice[] | undefined;
+  let count: number | undefined;
+  if (stream.by === 'days') cut = await partsOfDays(walking, stream.days, open);
+  // A window of changes is open and usually small.
+  else if (stream.by === 'changes' && slice.window?.field === 'created') {
+    count = await stream.windows.count(slice, context.signal);
+    // The records of a part were announced with the slice that it was cut from.
+    if (count !== undefined && isPart !== true && walk.kind !== 'incremental')
+      tally.announced = (tally.announced ?? 0) + count;
+    cut = cutByCount(slice, count ?? 0, mostRecords, context.clock ?? walk.clock ?? new Date());
+  }
+  if (cut === undefined) return { count };
+  const parts = await context.lease.transaction((session) => splitSlice(session, open, cut));
+  unread.count += parts.length - 1;
+  return { parts };
+}
+
+/** The days of a slice that the source no longer gives and the rest, or the halves of one with too many rows. */
+async function partsOfDays(
+  { context, stream }: WalkContext,
+  days: Days,
+  { slice, sliceId }: OpenSlice,
+): Promise<readonly Slice[] | undefined> {
+  const { from, to } = slice.window ?? {};
+  if (from === undefined || to === undefined) return undefined;
+  // By the present moment: days go by at midnight, also while a run reads.
+  const there = daysThere(days, context.now());
+  if (from < there.from && there.from < to) return cutAt(slice, [there.from]);
+  const rows = await days.rows(slice, sliceContext(context, stream, sliceId));
+  return rows > mostRows ? cutEvenly(slice, 2, day, from, to) : undefined;
+}
