@@ -89,7 +89,7 @@ describe.each(dialects)('a tracker of the dialect $name', ({ options, bare }) =>
     // The lists of an issue are not promised by the contract either.
     const optional = [
       ...streams.flatMap(({ promised, stream }) => (promised ? [] : [stream])),
-      ...['changelog', 'comments', 'worklogs'],
+      ...['issues.changelog', 'issues.comments', 'issues.worklogs'],
     ];
     expect(closed.map(({ stream }) => stream)).toEqual(bare ? optional.sort() : []);
     for (const { reason } of closed) expect(reason).toMatch(/404|TRACKER_GROUPS/);
