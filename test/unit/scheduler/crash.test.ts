@@ -8,9 +8,9 @@ import {
   catalogue,
   conduct,
   dag,
+  dailySinceJustNow,
   emptyRequests,
   queueOf,
-  recently,
   report,
   runnerOf,
   timed,
@@ -26,6 +26,7 @@ afterAll(() => database.drop());
 const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
 const program = new URL('./programs/schedule.ts', import.meta.url);
 
+const recently = dailySinceJustNow();
 const tracker = catalogue(dag('tracker', { timed: [timed(recently)] }));
 
 /** One tick is due, and no process has made it. */

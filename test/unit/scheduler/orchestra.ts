@@ -45,11 +45,11 @@ export const timed = (cron: string, more: Partial<Timed> = {}): Timed => ({
 
 export const catalogue = (...dags: readonly KnownDag[]): Catalogue => ({ dags });
 
-/** Due once a day, and the last time two minutes ago: no test can meet its next instant. */
-export const recently = (() => {
+/** Due once a day, and the last time two minutes before this call: no test of a file can meet its next instant. */
+export const dailySinceJustNow = (): string => {
   const at = new Date(Date.now() - 120_000);
   return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
-})();
+};
 
 /** A report as a run of that status gives it. */
 export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport => ({

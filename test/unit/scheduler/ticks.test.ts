@@ -5,7 +5,7 @@ import { type Scheduled, scheduled, type Tick, tick } from '../../../src/schedul
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run } from '../../support/processes.ts';
-import { catalogue, dag, emptyRequests, queueOf, recently, timed } from './orchestra.ts';
+import { catalogue, dag, dailySinceJustNow, emptyRequests, queueOf, timed } from './orchestra.ts';
 
 let database: TestDatabase;
 let warehouse: Warehouse;
@@ -32,6 +32,7 @@ const schedule = (pipeline: string, cron: string, timeZone = 'UTC'): Scheduled =
   due: due({ cron, timeZone }),
 });
 
+const recently = dailySinceJustNow();
 const daily = schedule('tracker', recently);
 const look = (at: Scheduled = daily, by = 'a'): Promise<Tick | undefined> =>
   tick(warehouse.db, queue, at, by);
