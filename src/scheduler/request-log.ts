@@ -1,6 +1,7 @@
 /** The log of each request: its worker writes it in small batches, every process reads it. */
 
 import { sql } from 'kysely';
+import pLimit from 'p-limit';
 import { duration, escaped, withoutSecrets } from '../core/format.ts';
 import type { RunEvent } from '../core/run.ts';
 import type { Db } from '../queries/db.ts';
@@ -17,21 +18,18 @@ export type RunLog = ReturnType<typeof openLog>;
 /** The log of a request, open for writing. Lines wait until `flush`; those that could not be written are tried again with the next. */
 export function openLog(db: Db, id: string) {
   const waiting: Line[] = [];
-  let writing: Promise<void> = Promise.resolve();
-  const writeWaiting = async (): Promise<void> => {
-    const batch = waiting.slice();
-    if (batch.length > 0) await write(db, id, batch);
-    waiting.splice(0, batch.length);
-  };
+  const oneByOne = pLimit(1);
   return {
     add(level: Line['level'], message: string): void {
       waiting.push({ at: new Date(), level, message });
     },
     /** Throws what kept the lines from being written. */
-    flush(): Promise<void> {
-      writing = writing.catch(() => undefined).then(writeWaiting);
-      return writing;
-    },
+    flush: (): Promise<void> =>
+      oneByOne(async () => {
+        const batch = waiting.slice();
+        if (batch.length > 0) await write(db, id, batch);
+        waiting.splice(0, batch.length);
+      }),
   };
 }
 

@@ -11,7 +11,7 @@ import { minute } from '../core/format.ts';
 import { type Db, rowsOf } from '../queries/db.ts';
 import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
-import { type Ask, type AskRow, askOf, type DagRun, type Done, paramsOf, type Step } from './run-request.ts';
+import { type Ask, type DagRun, type Done, paramsOf, type Step } from './run-request.ts';
 
 /** Until the transaction ends, no other process decides what is queued for this pipeline. */
 export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
@@ -72,6 +72,18 @@ export async function stopRequest(db: Db, id: string, by: string): Promise<void>
       returning dag_run_id)
     ${logged(`stop requested by ${by}`)}`.execute(db);
 }
+
+/** An ask as `ops.dag_runs` holds it. */
+type AskRow = Pick<Ask, 'pipeline' | 'does'> &
+  Record<'window_from' | 'window_to', Date | null> & {
+    readonly streams: readonly string[] | null;
+  };
+
+const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
+  ...{ pipeline, does },
+  ...(streams && { streams }),
+  ...(from && to && { window: { from, to } }),
+});
 
 /** A request in a worker's hands. */
 export interface Claimed {
@@ -214,24 +226,18 @@ export async function dagRuns(
 ): Promise<readonly DagRun[]> {
   // Compared with the row itself: its instant has microseconds, a Date has not.
   const older = sql`(d.queued_at, d.run_id) < (select b.queued_at, b.run_id from ops.dag_run_list b where b.run_id = ${before})`;
-  return select(
-    db,
-    sql`${concerns(pipeline)} and ${before === null ? sql`true` : older}
-      order by d.queued_at desc, d.run_id desc limit ${limit}`,
-  );
+  const which = sql`${concerns(pipeline)} and ${before === null ? sql`true` : older}`;
+  return select(db, sql`${which} order by d.queued_at desc, d.run_id desc limit ${limit}`);
 }
 
 /**
  * The one that counts as active: what runs, before what waits. A run of `nightly` or of the command line that holds the pipeline now counts, too.
  * Undefined: a start has nothing in its way.
  */
-export const activeRun = async (db: Db, pipeline: string): Promise<DagRun | undefined> =>
-  (
-    await select(
-      db,
-      sql`d.run_id = (select run_id from ops.active_dag_runs where pipeline = ${pipeline} order by rank, seq limit 1)`,
-    )
-  )[0];
+export async function activeRun(db: Db, pipeline: string): Promise<DagRun | undefined> {
+  const first = sql`select run_id from ops.active_dag_runs where pipeline = ${pipeline} order by rank, seq limit 1`;
+  return (await select(db, sql`d.run_id = (${first})`))[0];
+}
 
 /** What a request or a run of the command line was asked to do; undefined if there is none of that id. */
 export async function askOfRun(db: Db, id: string): Promise<Ask | undefined> {
@@ -240,18 +246,14 @@ export async function askOfRun(db: Db, id: string): Promise<Ask | undefined> {
 }
 
 /** The streams of these runs with their status, and the slices that are being read now. */
-export const stepsOf = (db: Db, runs: readonly string[]): Promise<readonly Step[]> =>
-  rowsOf(
-    sql<Step>`select stream, slice, status, started_at, received, expected from ops.run_steps
-      where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`,
-    camel(db),
-  );
+export function stepsOf(db: Db, runs: readonly string[]): Promise<readonly Step[]> {
+  const steps = sql<Step>`select stream, slice, status, started_at, received, expected from ops.run_steps
+    where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`;
+  return rowsOf(steps, camel(db));
+}
 
 /** The database clock, epoch milliseconds. */
 export async function databaseNow(db: Db): Promise<number> {
-  const [row] = await rowsOf(
-    sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
-    db,
-  );
-  return row?.ms ?? Number.NaN;
+  const now = sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  return (await rowsOf(now, db))[0]?.ms ?? Number.NaN;
 }

@@ -90,20 +90,6 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** An ask as `ops.dag_runs` holds it. */
-export interface AskRow extends Pick<Ask, 'pipeline' | 'does'> {
-  readonly streams: readonly string[] | null;
-  readonly window_from: Date | null;
-  readonly window_to: Date | null;
-}
-
-export const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
-  pipeline,
-  does,
-  ...(streams && { streams }),
-  ...(from && to && { window: { from, to } }),
-});
-
 /** The same ask with its streams sorted: their order means nothing, and no name means all. */
 export const normalized = ({ streams = [], ...ask }: Ask): Ask =>
   streams.length === 0 ? ask : { ...ask, streams: [...new Set(streams)].sort() };

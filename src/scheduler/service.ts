@@ -7,7 +7,7 @@ import { plural } from '../core/format.ts';
 import { days, hours } from '../core/time.ts';
 import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
 import type { Finding } from '../outbound/health.ts';
-import type { Db } from '../queries/db.ts';
+import { type Db, rowsOf } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Catalogue } from './pipelines.ts';
 import { refreshMs } from './queue.ts';
@@ -48,10 +48,8 @@ export async function startService(deps: ServiceDeps) {
     repeat(ms, over.signal, work, (error) => trouble(what, error));
   const loops = [
     every('looking at the schedules', times.tickMs, async () => {
-      for (const schedule of schedules) {
-        const made = await tick(warehouse.db, queue, schedule, name);
-        if (made !== undefined) queue.wake(made.pipeline);
-      }
+      for (const schedule of schedules)
+        if (await tick(warehouse.db, queue, schedule, name)) queue.wake(schedule.pipeline);
     }),
     every('looking for dead workers', times.reapMs, () => reap(over.signal)),
     every('looking around', times.lookMs, async () => deps.look(await stuck(deps), over.signal)),
@@ -72,12 +70,12 @@ export async function startService(deps: ServiceDeps) {
 }
 
 /** Requests without progress, as their workers report it. */
-async function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Finding[]> {
-  const { rows } = await sql<{ pipeline: string; id: string }>`
-    select pipeline, dag_run_id as id from ops.dag_runs
-    where status = 'running' and stuck_since is not null`.execute(warehouse.db);
+function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Finding[]> {
   const cause = `no progress for ${plural(Math.round(times.stuckMs / 60_000), 'minute')}`;
-  return rows.map(({ pipeline, id }) => ({ pipeline, state: 'stuck', which: { request: id }, cause }));
+  const found = sql<Finding>`select pipeline, 'stuck' as state, ${cause}::text as cause,
+    json_build_object('request', dag_run_id) as which
+    from ops.dag_runs where status = 'running' and stuck_since is not null`;
+  return rowsOf(found, warehouse.db);
 }
 
 async function clean({ warehouse: { db } }: ServiceDeps): Promise<void> {

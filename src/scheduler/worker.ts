@@ -50,8 +50,7 @@ export async function handleJob(deps: WorkerDeps, job: Job, ending: AbortSignal)
   const { id } = claimed;
   const [stop, over, log] = [new AbortController(), new AbortController(), openLog(warehouse.db, id)];
   const run: Running = { claimed, stop, log, runs: [], progressAt: performance.now() };
-  const isTaken = () => stop.abort(new Fenced('another worker has taken the request over'));
-  job.signal.addEventListener('abort', isTaken);
+  job.signal.onabort = () => stop.abort(new Fenced('another worker has taken the request over'));
   const renew = setTimeout(() => stop.abort(new Interrupted('it goes on as another job')), longestMs).unref();
   log.add('info', `taken by ${name}${job.retryCount > 0 ? ` (attempt ${job.retryCount + 1})` : ''}`);
   const report = async (): Promise<void> => {
