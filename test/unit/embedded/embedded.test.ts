@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { running } from '../../../src/embedded/cluster.ts';
+import { running, textOf } from '../../../src/embedded/cluster.ts';
 import { openEmbedded } from '../../../src/embedded/embedded.ts';
 import { link, unprivileged } from '../../../src/embedded/native.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
@@ -318,6 +318,12 @@ test('a command that never releases the warehouse ends with its own exit code', 
   expect(running(data)).toBeUndefined();
 });
 
+/** The command lines of all processes; none where the system does not show them in /proc. */
+const commands = (): readonly string[] => {
+  const pids = fs.existsSync('/proc') ? fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
+  return pids.map((pid) => textOf(`/proc/${pid}/cmdline`));
+};
+
 test('a first start that is killed at any moment does not break the next', async () => {
   const home = newHome();
   const inside = path.join(home, 'postgres');
@@ -333,6 +339,11 @@ test('a first start that is killed at any moment does not break the next', async
     if (half() && !whole()) halves++;
   }
   expect(halves, 'no kill hit the making of the cluster').toBeGreaterThan(0);
+  // The initdb of a killed command makes its folder again where that is removed under it.
+  await until(
+    'no initdb of a killed command writes',
+    () => !commands().some((one) => one.includes(`${inside}/data.half-`)),
+  );
   const program = hold(home);
   const { url, data } = await opened(program);
   expect(await query(url, 'select current_database() as name')).toEqual([{ name: 'tidemark' }]);
