@@ -29,12 +29,12 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1230,
+  core: 1222,
   'connectors/spotify-ads': 2946,
   engine: 3012,
   scheduler: 970,
-  cli: 1780,
-  src: 24_330,
+  cli: 1778,
+  src: 22_540,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

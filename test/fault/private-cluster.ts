@@ -19,8 +19,8 @@ export interface PrivateCluster {
   /** A migrated database. */
   database(name: string): Promise<string>;
   connect(database: string, options?: ConnectOptions & { readonly port?: number }): Promise<Warehouse>;
-  /** As after a power cut: every process of the server ends at once, and it starts again. */
-  crash(): Promise<void>;
+  /** As after a power cut: every process of the server ends at once, and after `whileDown` it starts again. */
+  crash(whileDown?: () => Promise<void>): Promise<void>;
   /** Restarts it, and remembers how it is; with what this gives it is so again, as where a replica takes over that has not heard of what came since. */
   keep(): Promise<() => Promise<void>>;
   /** The server's user may write here. */
@@ -75,8 +75,9 @@ export async function privateCluster(): Promise<PrivateCluster> {
       return url(name);
     },
     connect: (database, { port: by, ...options } = {}) => connect(url(database, by), options),
-    async crash() {
+    async crash(whileDown) {
       await killed();
+      await whileDown?.();
       await start(cluster, port, settings);
     },
     async keep() {
