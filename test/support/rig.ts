@@ -17,6 +17,18 @@ export interface RigRun extends SourceRun {
   readonly http?: TrackerDeps['http'];
 }
 
+/** How this tracker is read, as fast as it answers. */
+export const settingsFor = (tracker: TrackerSimulator): TrackerSettings => ({
+  baseUrl: tracker.url,
+  email: tracker.email,
+  apiToken: { reveal: () => tracker.token },
+  start: new Date('2000-01-01T00:00:00Z'),
+  changes: 'auto',
+  groups: [],
+  concurrency: 4,
+  requestsPerSecond: 0,
+});
+
 export async function openRig(
   options: TrackerOptions = {},
   settings: Partial<TrackerSettings> = {},
@@ -26,18 +38,7 @@ export async function openRig(
   const rig = await openSourceRig<RigRun>(
     (_, how) =>
       openTracker(
-        {
-          baseUrl: tracker.url,
-          email: tracker.email,
-          apiToken: { reveal: () => tracker.token },
-          start: new Date('2000-01-01T00:00:00Z'),
-          changes: 'auto',
-          groups: [],
-          concurrency: 4,
-          requestsPerSecond: 0,
-          ...settings,
-          ...how.settings,
-        },
+        { ...settingsFor(tracker), ...settings, ...how.settings },
         { http: { ...hasty, ...how.http } },
       ),
     {

@@ -10,10 +10,10 @@ import { openTracker, type TrackerSettings } from '../../../../src/connectors/ji
 import type { Reading, WalkEnd } from '../../../../src/core/paging.ts';
 import type { Json } from '../../../../src/core/request.ts';
 import type { RunEvent } from '../../../../src/core/run.ts';
-import { Secret } from '../../../../src/core/secret.ts';
 import type { Mapped, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
 import type { Row } from '../../../../src/core/table.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
+import { settingsFor } from '../../../support/rig.ts';
 
 export interface Opened {
   readonly simulator: TrackerSimulator;
@@ -50,17 +50,7 @@ export const opened = async (
   open.push(simulator);
   const events: RunEvent[] = [];
   const source = openTracker(
-    {
-      baseUrl: simulator.url,
-      email: simulator.email,
-      apiToken: new Secret(simulator.token),
-      start: new Date('2000-01-01T00:00:00Z'),
-      changes: 'auto',
-      groups: [],
-      concurrency: 4,
-      requestsPerSecond: 0,
-      ...settings,
-    },
+    { ...settingsFor(simulator), ...settings },
     { observe: (event) => events.push(event), http: { retry: { baseMs: 1, capMs: 5 } } },
   );
   open.push(source);
