@@ -35,7 +35,7 @@ export const jobsOf = (name: string): readonly Job[] =>
 export const hasReconcile = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'reconcile');
 
 /** Throws Misconfigured where the pipeline has no reconcile. */
-export function checkReconcile(name: string): void {
+function checkReconcile(name: string): void {
   if (hasReconcile(name)) return;
   throw new Misconfigured(`${name} has no reconcile; only ${names.filter(hasReconcile).join(', ')} has`);
 }

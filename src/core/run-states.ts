@@ -7,7 +7,7 @@
 type RunState = 'active' | 'succeeded' | 'failed' | 'aborted' | 'idle' | 'unknown';
 
 /** The state of a run or a step. */
-export interface Standing {
+interface Standing {
   /** The source's word in lower snake case; null where it states none. */
   readonly word: string | null;
   readonly state: RunState;

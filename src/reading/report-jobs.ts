@@ -28,7 +28,7 @@ export interface Jobs {
 }
 
 /** Times in milliseconds. */
-export const defaultJobLimits = {
+const defaultJobLimits = {
   /** Jobs created for one reading. */
   attempts: 3,
   /** Before the second look; it grows by half each time. The real waits are up to a fifth shorter or longer. */
@@ -40,7 +40,7 @@ export const defaultJobLimits = {
   adoptMs: hours(48),
 };
 
-export type JobLimits = Readonly<typeof defaultJobLimits>;
+type JobLimits = Readonly<typeof defaultJobLimits>;
 
 /** A job that is ready, and where its result is. */
 export interface Ready {

@@ -126,7 +126,7 @@ export function openControl(
       if (does === 'replay')
         throw new Conflict(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
       if (pipeline !== name)
-        throw new Conflict(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
+        throw new Conflict(`${runId} is a run of ${pipeline}, which includes ${name}; retry it there`);
       if (fine.includes(status))
         throw new Conflict(
           `${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`,

@@ -116,7 +116,7 @@ export interface Dagu {
 }
 
 /** When runs were made: whole seconds since 1970 UTC, `from <= made < to` (measured on 1.30.2; 0 would mean today). */
-export type Span = { readonly from: number; readonly to: number };
+type Span = { readonly from: number; readonly to: number };
 
 /** 2.x pages by `nextCursor`; 1.30 has no pages. */
 const byCursor: Paging = {

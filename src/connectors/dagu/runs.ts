@@ -149,7 +149,7 @@ const differs = (run: Run, row: Run): boolean =>
   row.started_at !== instantText(run.started_at) ||
   row.finished_at !== instantText(run.finished_at);
 
-/** Postgres' text of a value as fields.ts writes it: of an instant RFC 3339. */
+/** A value from the text that Postgres gives of it; an instant as RFC 3339 text. */
 const parse = (type: ColumnType | undefined, text: string): Json => {
   if (type === 'jsonb') return parseJson(Buffer.from(text));
   if (type !== 'timestamptz') return text;

@@ -2,7 +2,7 @@
  * The tables of schema `workflow`. Instants are UTC; `_extra` is JSON text of the members that no column holds. A column
  * that names members of a record is read from the first of them that is filled: those of Dagu's OpenAPI (1.30.2 and
  * 2.6.5), and for the contract, which shows no fields, those that its engines use (vendor-facts 3.3). The other columns
- * are made in fields.ts.
+ * are made in transform.ts.
  */
 
 import * as core from '../../core/table.ts';

@@ -34,7 +34,7 @@ const frequencyCaps = table(
     ad_set_id: adSetId,
     unit: text('DAY, WEEK or MONTH.').key(),
     period: int('How many of these units.').key(),
-    max_impressions: int('At most so many impressions a person in that time.').key(),
+    max_impressions: int('Most impressions for one person in that time.').key(),
   },
   { relation: true },
 );

@@ -102,7 +102,7 @@ const numberIn = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
  * Closes the walk if every slice of it is done, and moves the watermark to the walk's start: in the same
  * transaction (guarantee G2). A backfill moves none. The watermark never goes back. Fields that are no longer
  * requested stay after a minus: should they come back, they are not new. Call it before any counter that other
- * slices of the stream also write: the walk's row lock is what makes two last slices agree on who is the last.
+ * slices of the stream also write: the lock on the walk's row puts two slices that end at once in an order.
  */
 export async function closeIfLast(
   { trx }: Pick<Session, 'trx'>,

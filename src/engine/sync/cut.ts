@@ -73,7 +73,7 @@ export function cutByCount(
   return cutEvenly(slice, count > 2 * most ? 4 : 2, minute, from, to);
 }
 
-/** Cuts between `from` and `to` into so many parts (fewer where it is short), on whole units. */
+/** Cuts a slice between `from` and `to` into `parts` equal parts, on whole units; fewer where it is short. */
 function cutEvenly(
   slice: Slice,
   parts: number,

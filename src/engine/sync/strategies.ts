@@ -22,7 +22,7 @@ import { daysSince, fullWords, type Planning, planStream, type StreamPlan } from
 import { readWalk } from './read-walk.ts';
 
 /** A stream that is being synced by a plan. */
-export interface Syncing extends Planning {
+interface Syncing extends Planning {
   readonly context: RunContext;
   readonly plan: StreamPlan;
   readonly tally: Tally;

@@ -29,7 +29,7 @@ export const asyncReports = (reports: Reports): ReadSide => ({
   by: 'days',
   name: 'async_reports',
   about:
-    'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports. A day keeps the names that it was told by until it is read again. By its specification the platform leaves archived ads out, also of days on which they ran: a day that is read again then loses their rows, and sums belong to ads.report_daily.',
+    'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports. A day keeps the names of its last reading. By its specification the platform leaves archived ads out, also of days on which they ran: a day that is read again then loses their rows, so take sums from ads.report_daily.',
   endpoint: `POST ${createEndpoint}`,
   after: ['ad_accounts'],
   partitions: accounts(reports),

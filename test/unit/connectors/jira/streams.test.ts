@@ -216,13 +216,13 @@ describe('groups and users that may not be listed', () => {
     },
   );
 
-  it('are not none because a search finds none: the vendor shows nobody to an account without the permission', async () => {
+  it('an empty user search does not prove that there are no users: without the permission the vendor lists none', async () => {
     const { tracker, rule } = await closed({ endpoint: '/rest/api/3/users/search' }, 403);
-    const nobody = tracker.simulator.script.at({ endpoint: '/rest/api/3/user/search' }, listing([]));
+    const search = tracker.simulator.script.at({ endpoint: '/rest/api/3/user/search' }, listing([]));
     await expect(tracker.read('users')).rejects.toThrow(
       /users\/search answered 403.*"Browse users and groups"/,
     );
-    expect([rule.fired, nobody.fired]).toEqual([1, 1]);
+    expect([rule.fired, search.fired]).toEqual([1, 1]);
   });
 });
 
