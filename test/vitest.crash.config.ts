@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Every crash point, one after the other: `npm run test:crash`, for nights rather than for each change. */
+/** Every crash point, one after the other: `npm run test:crash`, for now and then, not for each change. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

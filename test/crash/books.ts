@@ -46,24 +46,25 @@ export async function countsHold(rows: Rows): Promise<readonly string[]> {
   return lines;
 }
 
-/** Nothing is left open after a run that nothing hurt, and one run at most was lost before it. */
-export async function closedBooks(rows: Rows): Promise<readonly string[]> {
+/** Nothing is left open after a run that came to its end, and no more runs were lost before it than were killed. */
+export async function closedBooks(rows: Rows, kills: number): Promise<readonly string[]> {
   const unfinished = await rows<{ line: string }>(
     `select 'run ' || run_id || ' is ' || status as line from ops.runs where status not in ('succeeded', 'lost')
      union all select 'walk ' || walk_id || ' of ' || stream || ' is open' from ops.walks where status = 'open'
      union all select 'the lease is held by ' || holder from ops.leases where holder is not null
-     union all select 'more than one run was lost' where (select count(*) from ops.runs where status = 'lost') > 1`,
+     union all select count(*) || ' runs were lost' from ops.runs where status = 'lost' having count(*) > $1`,
+    [kills],
   );
   return [...unfinished.map((row) => row.line), ...(await countsHold(rows))];
 }
 
-/** One line for each checkpoint that does not stand at the moment. */
+/** One line for each checkpoint that is not at this moment. */
 export async function movedTo(rows: Rows, clock: Date): Promise<readonly string[]> {
-  const behind = await rows<{ stream: string }>(
+  const late = await rows<{ stream: string }>(
     'select stream from ops.checkpoints where watermark is distinct from $1 order by stream',
     [clock],
   );
-  return behind.map((row) => `the checkpoint of ${row.stream} did not move`);
+  return late.map((row) => `the checkpoint of ${row.stream} did not move`);
 }
 
 /** The streams whose checkpoints claim this moment. */

@@ -4,10 +4,9 @@ import { differences } from '../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Running, until } from '../support/processes.ts';
 import { environment, tidemark } from '../support/tidemark.ts';
-import { diceOf } from './walk.ts';
+import { dice, seed } from './dice.ts';
 
-const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const dice = diceOf(seed);
+const random = dice();
 
 let tracker: TrackerSimulator;
 let database: TestDatabase;
@@ -56,7 +55,7 @@ test('a backfill that is killed twenty times at random times only ever gains gro
     // From its run's beginning on: how long a process takes until then is the machine's affair.
     const begun = until('the run begins', async () => (await count('ops.runs')) > runs, 60_000);
     const killed = await Promise.race([
-      begun.then(() => pause(dice() * 2_200)).then(() => true),
+      begun.then(() => pause(random() * 2_200)).then(() => true),
       victim.ended().then(() => false),
     ]);
     if (killed) await victim.kill();
@@ -110,7 +109,7 @@ test('SIGTERM at random moments ends a run with 143 in good order, its lease is 
   for (; rounds < 12; rounds++) {
     const run = start(['sync']);
     const asked = await Promise.race([
-      pause(200 + dice() * 2_500).then(() => true),
+      pause(200 + random() * 2_500).then(() => true),
       run.ended().then(() => false),
     ]);
     if (!asked) break;

@@ -2,6 +2,7 @@
 
 import type { Oracle } from '../../simulators/jira/oracle.ts';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
+import type { Ask } from '../../src/scheduler/run-request.ts';
 import { differences, type Sides } from '../support/oracle.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { environment } from '../support/tidemark.ts';
@@ -9,7 +10,7 @@ import { claimed, closedBooks, countsHold, isThere, movedTo, type Rows } from '.
 import { copiesOf, ran, type Stage } from './stage.ts';
 
 /** Everything is in it and nothing twice: boards with and without sprints, comments, worklogs, links, labels, history. */
-export const smallest = {
+const smallest = {
   seed: 5,
   issues: 40,
   projects: 2,
@@ -18,56 +19,65 @@ export const smallest = {
   now: new Date('2026-03-10T09:00:00Z'),
 } as const satisfies TrackerOptions;
 
+/** The command that is killed, and what happened before. */
+interface Plot {
+  readonly does?: Ask['does'];
+  readonly base?: () => Promise<TestDatabase>;
+  /** What happens at the tracker before anything is run. */
+  readonly before?: (tracker: TrackerSimulator) => void;
+  /** Commands that run to their end first, and what happens between them. */
+  readonly earlier?: (run: (does: Ask['does']) => Promise<void>, tracker: TrackerSimulator) => Promise<void>;
+  /** What happens at the tracker then. */
+  readonly meanwhile?: (tracker: TrackerSimulator) => void;
+}
+
+const stage =
+  (plot: Plot) =>
+  (options: TrackerOptions): Promise<Stage> =>
+    staged({ ...smallest, ...options }, plot);
+
 /** The first sync into a warehouse whose schema is there. */
-export const firstSync = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, { words: ['sync'], base: testDatabase });
+export const firstSync = stage({});
 
 /** The first sync into a database that has nothing, not even a schema. */
-export const firstCommand = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, { words: ['sync'], base: emptyDatabase });
+export const firstCommand = stage({ base: emptyDatabase });
 
 /** A sync after changes of every kind but deletion. */
-export const laterSync = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, { words: ['sync'], base: testDatabase, earlier: synced, meanwhile: changeMuch });
+export const laterSync = stage({ earlier: (run) => run('sync'), meanwhile: changeMuch });
 
-/** The same changes found by walking everything again, whatever was walked before. */
-export const fullSync = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, { words: ['sync', '--full'], base: testDatabase, earlier: synced, meanwhile: changeMuch });
+/** The same changes found by reading everything again. */
+export const fullSync = stage({ does: 'full', earlier: (run) => run('sync'), meanwhile: changeMuch });
 
 /** A reconciliation after deletions. */
-export const deletions = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, {
-    words: ['reconcile', 'tracker'],
-    base: testDatabase,
-    earlier: synced,
-    meanwhile: ({ state }) => {
-      for (const id of idsOf(state).slice(3, 7)) state.delete(id);
-    },
-  });
+export const deletions = stage({
+  does: 'reconcile',
+  earlier: (run) => run('sync'),
+  meanwhile: ({ state }) => {
+    for (const id of idsOf(state).slice(3, 7)) state.delete(id);
+  },
+});
 
 /** A reconciliation after issues came into sight that the account could not see at the first sync, and others that were taken for deleted meanwhile. */
-export const sightings = (options: TrackerOptions): Promise<Stage> =>
-  staged(options, {
-    words: ['reconcile', 'tracker'],
-    base: testDatabase,
-    before: ({ state }) => {
-      for (const id of idsOf(state).slice(3, 9)) state.delete(id);
-    },
-    earlier: async ({ state }, run) => {
-      await run(['sync']);
-      for (const id of idsOf(state).slice(10, 12)) state.delete(id);
-      await run(['reconcile', 'tracker']);
-    },
-    meanwhile: ({ state, clock }) => {
-      for (let place = 0; place < state.store.size; place += 1) {
-        const { id } = state.store.at(place);
-        if (state.store.isLive(place)) continue;
-        state.restore(id);
-        state.update(id, { summary: 'Changed unseen' });
-      }
-      clock.advance(3 * 86_400_000);
-    },
-  });
+export const sightings = stage({
+  does: 'reconcile',
+  before: ({ state }) => {
+    for (const id of idsOf(state).slice(3, 9)) state.delete(id);
+  },
+  earlier: async (run, { state }) => {
+    await run('sync');
+    for (const id of idsOf(state).slice(10, 12)) state.delete(id);
+    await run('reconcile');
+  },
+  meanwhile: ({ state, clock }) => {
+    for (let place = 0; place < state.store.size; place += 1) {
+      const { id } = state.store.at(place);
+      if (state.store.isLive(place)) continue;
+      state.restore(id);
+      state.update(id, { summary: 'Changed unseen' });
+    }
+    clock.advance(3 * 86_400_000);
+  },
+});
 
 /** Every stage by its name. */
 export const stages = {
@@ -79,23 +89,9 @@ export const stages = {
   'a first command, with its migrations': firstCommand,
 } as const;
 
-type Run = (words: readonly string[]) => Promise<void>;
-const synced = (_: TrackerSimulator, run: Run): Promise<void> => run(['sync']);
-
-interface Plot {
-  readonly words: readonly string[];
-  readonly base: () => Promise<TestDatabase>;
-  /** What has happened at the tracker before anything is run. */
-  readonly before?: (tracker: TrackerSimulator) => void;
-  /** Commands that run to their end first, and what happens between them. */
-  readonly earlier?: (tracker: TrackerSimulator, run: Run) => Promise<void>;
-  /** What happens at the tracker then. */
-  readonly meanwhile?: (tracker: TrackerSimulator) => void;
-}
-
 /** What the warehouse is compared with. */
-interface Told {
-  readonly words: readonly string[];
+interface Expected {
+  readonly isReconcile: boolean;
   /** What it equals at first; undefined: it is empty. */
   readonly old: Oracle | undefined;
   /** What it shall equal in the end. */
@@ -105,25 +101,27 @@ interface Told {
 }
 
 async function staged(options: TrackerOptions, plot: Plot): Promise<Stage> {
+  const { does = 'sync', base: open = testDatabase, before, earlier, meanwhile } = plot;
   const tracker = await startTracker(options);
-  plot.before?.(tracker);
+  before?.(tracker);
   const around = (databaseUrl: string): NodeJS.ProcessEnv => environment(tracker, databaseUrl);
-  const base = await plot.base();
+  const base = await open();
   let old: Oracle | undefined;
-  if (plot.earlier !== undefined) {
-    await plot.earlier(tracker, (words) => ran(words, around(base.url)));
+  if (earlier !== undefined) {
+    await earlier((does) => ran({ pipeline: 'tracker', does }, around(base.url)), tracker);
     old = tracker.oracle();
     tracker.clock.advance(3_600_000);
-    plot.meanwhile?.(tracker);
+    meanwhile?.(tracker);
     tracker.clock.advance(60_000);
   }
-  const told: Told = { words: plot.words, old, truth: tracker.oracle(), clock: tracker.clock.now() };
+  const isReconcile = does === 'reconcile';
+  const expected: Expected = { isReconcile, old, truth: tracker.oracle(), clock: tracker.clock.now() };
   return {
-    words: plot.words,
+    command: { pipeline: 'tracker', does },
     environment: around,
     ...(await copiesOf(base)),
-    atOnce: (rows) => atOnce(told, rows),
-    inTheEnd: (rows) => inTheEnd(told, rows),
+    atOnce: (rows) => atOnce(expected, rows),
+    inTheEnd: (rows, kills) => inTheEnd(expected, rows, kills),
     async close() {
       await tracker.close();
       await base.drop();
@@ -136,41 +134,41 @@ const ofIssues =
   /^(issues|issue_(labels|components|versions|links|sprints|changelog|keys)|comments|worklogs) /;
 
 /** Guarantees G1, G2 and G13 at any instant: whole issues only, no checkpoint ahead of its data, counts as the rows are. */
-async function atOnce(stage: Told, rows: Rows): Promise<readonly string[]> {
+async function atOnce(expected: Expected, rows: Rows): Promise<readonly string[]> {
   if (!(await isThere(rows, 'tracker.issue_keys'))) return [];
   return [
-    ...(await wholeIssues(stage, rows)),
-    ...(await checkpointsHold(stage, rows)),
+    ...(await wholeIssues(expected, rows)),
+    ...(await checkpointsHold(expected, rows)),
     ...(await countsHold(rows)),
   ];
 }
 
 /** Every issue is there as it was or as it is, with all that hangs on it; never half of it. */
-async function wholeIssues({ old, truth }: Told, rows: Rows): Promise<readonly string[]> {
+async function wholeIssues({ old, truth }: Expected, rows: Rows): Promise<readonly string[]> {
   const all = await rows<{ id: string; at: Date; dead: boolean }>(
     'select id::text, updated_at as at, _deleted_at is not null as dead from tracker.issues',
   );
   const stored = new Map(all.filter((row) => !row.dead).map((row) => [row.id, row.at.getTime()]));
   const lines: string[] = [];
-  const known = new Set<string>();
+  const found = new Set<string>();
   for (const state of old === undefined ? [truth] : [old, truth]) {
     const others: string[] = [];
     for (const issue of state.issues.values())
-      if (stored.get(issue.id) === issue.updated) known.add(issue.id);
+      if (stored.get(issue.id) === issue.updated) found.add(issue.id);
       else others.push(issue.id);
-    // What is not known to this truth yet must not count as foreign: it is compared with the other one.
+    // What this truth does not have yet must not count as foreign: it is compared with the other one.
     for (const id of stored.keys()) if (!state.issues.has(id)) others.push(id);
-    const found = await differences(sides(withGhosts(state, others), rows), {
+    const lacks = await differences(sides(withGhosts(state, others), rows), {
       except: others,
       deletedMayLive: true,
     });
-    lines.push(...found.filter((line) => ofIssues.test(line)));
+    lines.push(...lacks.filter((line) => ofIssues.test(line)));
   }
   for (const { id, dead } of all)
     if (dead && [old, truth].every((state) => state?.issues.get(id)?.deleted !== true))
       lines.push(`issue ${id} is not dead`);
   for (const id of stored.keys())
-    if (!known.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
+    if (!found.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
   return lines;
 }
 
@@ -186,7 +184,7 @@ function withGhosts(truth: Oracle, ids: readonly string[]): Oracle {
 }
 
 /** What a checkpoint of this run claims is in the warehouse. */
-async function checkpointsHold({ truth, clock }: Told, rows: Rows): Promise<readonly string[]> {
+async function checkpointsHold({ truth, clock }: Expected, rows: Rows): Promise<readonly string[]> {
   const streams = await claimed(rows, clock);
   if (streams.size === 0) return [];
   const lines = await differences(sides(truth, rows), { deletedMayLive: true });
@@ -195,16 +193,18 @@ async function checkpointsHold({ truth, clock }: Told, rows: Rows): Promise<read
     .map((line) => `the checkpoint is ahead: ${line}`);
 }
 
-/** After a run that nothing hurt: the warehouse equals the source, and the books are closed. */
-async function inTheEnd({ words, truth, clock }: Told, rows: Rows): Promise<readonly string[]> {
-  const isReconcile = words[0] === 'reconcile';
+/** After a run that came to its end: the warehouse equals the source, and the books are closed. */
+async function inTheEnd(
+  { isReconcile, truth, clock }: Expected,
+  rows: Rows,
+  kills: number,
+): Promise<readonly string[]> {
+  const lines = await differences(sides(truth, rows), { deletedMayLive: !isReconcile });
   return [
-    ...(await closedBooks(rows)),
+    ...(await closedBooks(rows, kills)),
     ...(isReconcile ? [] : await movedTo(rows, clock)),
     // Which issues a sprint has is the next sync's business.
-    ...(await differences(sides(truth, rows), { deletedMayLive: !isReconcile })).filter(
-      (line) => !(isReconcile && line.startsWith('sprint_issues ')),
-    ),
+    ...lines.filter((line) => !(isReconcile && line.startsWith('sprint_issues '))),
   ];
 }
 

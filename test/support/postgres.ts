@@ -35,20 +35,21 @@ export async function testDatabase(options: ConnectOptions = {}): Promise<TestDa
   if (broken !== undefined)
     throw new Error(`the migrations fail, so there is no schema to test with:\n${broken}`);
   const name = newName();
-  if (!(await takeSpare(name))) await create(name, `template ${template}`);
+  if (!(await takeSpare(name))) await createDatabase(name, `template ${template}`);
   return opened(name, options, layBy);
 }
 
 /** A database without any schema. */
 export async function emptyDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
   const name = newName();
-  await create(name, '');
+  await createDatabase(name, '');
   return opened(name, options, removeDatabase);
 }
 
 const newName = (): string => `test_${crypto.randomBytes(6).toString('hex')}`;
 
-async function create(name: string, how: string): Promise<void> {
+/** Makes a database; `how`: the options of CREATE DATABASE. */
+export async function createDatabase(name: string, how: string): Promise<void> {
   await asOwner(async (client) => {
     // Copying fails while somebody is connected to the template, a moment of autovacuum included.
     for (let attempt = 1; ; attempt++) {
