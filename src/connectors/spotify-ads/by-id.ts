@@ -96,7 +96,7 @@ const discovered = async (ads: Ads, context: SliceContext, signal: AbortSignal):
 const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSignal): Promise<string[]> => {
   const endpoint = '/businesses/{id}/ad_accounts';
   const path = `/businesses/${encodeURIComponent(business)}/ad_accounts`;
-  const walk = await wholeOrPaged(http, { endpoint, path, key: 'ad_accounts' }, signal);
+  const walk = wholeOrPaged({ endpoint, path, key: 'ad_accounts' });
   const reading = pages(http, walk, signal);
   const ids: string[] = [];
   let step = await reading.next();

@@ -1,10 +1,9 @@
 /** The platform's lists: their envelope, their order, and whether they are cut into pages. */
 
-import { Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
-import type { Http, Json } from '../../core/request.ts';
+import type { Json } from '../../core/request.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
-import { offset, type Scheme, single } from '../../reading/paginators.ts';
+import { offset, type Scheme } from '../../reading/paginators.ts';
 
 /** Where a list is and what it is called. */
 export interface ListSpec {
@@ -74,23 +73,16 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Lis
 };
 
 /**
- * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. An
- * answer without numbers is whole if nothing new is at the place after its end.
+ * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. Where the second page
+ * repeats the whole first one and not its last record alone, the server ignores the place: the list is complete.
  */
-export const wholeOrPaged = async (http: Http, place: ListSpec, signal: AbortSignal): Promise<PageWalk> => {
-  const walk = listing(place);
-  const { body } = await http.send(walk.first, signal);
-  const ids = new Set(walk.list(body).map(walk.id));
-  if (byOffset.fits(body, walk.first)) return walk;
-  const whole: PageWalk = { ...walk, paging: single() };
-  if (ids.size === 0) return whole;
-  try {
-    const after = { ...walk.first, query: { ...walk.first.query, offset: ids.size } };
-    const more = walk.list((await http.send(after, signal)).body);
-    return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
-  } catch (cause) {
-    // There is no such place: the list ends there, unless it may be cut at the largest page.
-    if ((cause instanceof Refused || cause instanceof Missing) && ids.size < pageSize) return whole;
-    throw cause;
-  }
-};
+export const wholeOrPaged = (place: ListSpec): PageWalk => ({
+  ...listing(place),
+  paging: {
+    ...byOffset,
+    next(body, sent, count, repeated = 0) {
+      const isWholeAgain = repeated === 0 && at(sent.query, 'offset') === count - 1;
+      return isWholeAgain ? undefined : byOffset.next(body, sent, count, repeated);
+    },
+  },
+});

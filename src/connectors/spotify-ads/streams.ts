@@ -32,7 +32,7 @@ const entityStreams = (ads: Ads): readonly Stream[] => {
   /** A list of the platform itself. */
   const whole = (name: string, about: string, place: ListSpec, loads: Loads, absent: Absent): Stream => ({
     ...{ by: 'list', name, about, endpoint: `GET ${place.endpoint}`, ...loads, absent },
-    pages: (_, signal) => wholeOrPaged(ads.http, place, signal),
+    pages: () => wholeOrPaged(place),
   });
   const sort = 'CREATED_AT';
   const categories = { endpoint: '/ad_categories', key: 'categories' };
