@@ -17,7 +17,6 @@ import { targetingOf, targetingTables } from './targeting.ts';
 const id = (noun: string) => key(`${noun} id of the source; a UUID as a rule.`);
 const name = text('Name as people see it.');
 const ofAccount = { ad_account_id: f.owner('The ad account it belongs to, see ads.ad_accounts.id.') };
-const byAccount = { indexes: ['(source_id, ad_account_id)'] };
 
 /** When the source made and last changed it. */
 const changed = {
@@ -25,15 +24,41 @@ const changed = {
   updated_at: instant('When the source last changed it (UTC), where it says.'),
 };
 
+/** The fields of something that belongs to an ad account. */
+const inAccount = (noun: string, fields: f.Fields): f.Fields => ({
+  id: id(noun),
+  ...ofAccount,
+  name,
+  ...fields,
+  ...changed,
+});
+
+/** An index of each list, by account and by parent. */
+const indexed = (...by: readonly string[]) => ({
+  indexes: ['ad_account_id', ...by].map((column) => `(source_id, ${column})`),
+});
+
+/** History of some columns, because the platform forgets what they were. */
+const versions = (noun: string, what: string, columns: readonly string[]) => ({
+  into: `ads.${noun.replace(' ', '_')}_versions`,
+  about: `${what} of ${noun}s over time; one row per ${noun} and version. Seen, so as fine as the sync is frequent.`,
+  columns,
+  changed: 'updated_at',
+});
+
 /** The comment of `_first_synced_at`. */
 const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
-/** What only drafts have. */
-const draftVersion = {
-  draft_hierarchy_version: f.integer(
-    'Grows with every change in the draft campaign and below it; null for drafts below a campaign as a rule.',
-  ),
-};
+/** The drafts of a kind of entity: what they share with live ones, their version, and `own`. */
+const drafts = (noun: string, shared: f.Fields, own: f.Fields, options: columns.TableOptions = {}) =>
+  entity(
+    `${noun.replace(' ', '_')}_drafts`,
+    `Draft ${noun}s, one row each; not live. A draft shares its id with the live ${noun} it came from or becomes.`,
+    { ...shared, draft_hierarchy_version: f.integer(draftVersion), ...own },
+    { ...options, ...indexed() },
+  );
+const draftVersion =
+  'Grows with every change in the draft campaign and below it; null for drafts below a campaign as a rule.';
 
 /** What ad sets and ads have, and their drafts only in part. */
 const delivery = text('ON or OFF.');
@@ -73,59 +98,38 @@ export const adAccounts = entity('ad_accounts', 'Ad accounts, one row each.', {
 });
 
 /** What campaigns and their drafts share. */
-const campaignFields = {
-  id: id('Campaign'),
-  ...ofAccount,
-  name,
+const campaignFields = inAccount('Campaign', {
   status: text('Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.'),
-  objective: text(
-    'Objective as the source names it, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.',
-  ),
+  objective: text('Objective, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.'),
   delivery_goal_group: text('Group of delivery goals, e.g. AWARENESS.'),
   purchase_order: text("Purchase order number for the advertiser's own books."),
-  ...changed,
-};
+});
 
+const campaignHistory = ['name', 'status', 'objective'];
 export const campaigns = entity(
   'campaigns',
   'Campaigns that are or were live, one row each; the platform archives them and never deletes.',
   campaignFields,
   {
     firstSynced,
-    ...byAccount,
-    versions: {
-      into: 'ads.campaign_versions',
-      about:
-        'Name, status and objective of campaigns over time; one row per campaign and version. Seen, so as fine as the sync is frequent.',
-      columns: ['name', 'status', 'objective'],
-      changed: 'updated_at',
-    },
+    ...indexed(),
+    versions: versions('campaign', 'Name, status and objective', campaignHistory),
   },
 );
 
-export const campaignDrafts = entity(
-  'campaign_drafts',
-  'Draft campaigns, one row each; not live. A draft shares its id with the live campaign it came from or becomes.',
-  {
-    ...campaignFields,
-    ...draftVersion,
-    channel: text('Booking channel.'),
-    ad_product: text('Ad product.'),
-    salesforce_opportunity: text('Opportunity code in Salesforce.'),
-    salesforce_sales_order: text('Sales order code in Salesforce.'),
-    media_plan_id: text('Media plan it belongs to.'),
-    needs_advertiser_review: bool('True when the advertiser must look at it before it is published.'),
-    modified_by_role: text('Who changed it last: ADVERTISER or IMPERSONATOR.'),
-  },
-  byAccount,
-);
+export const campaignDrafts = drafts('campaign', campaignFields, {
+  channel: text('Booking channel.'),
+  ad_product: text('Ad product.'),
+  salesforce_opportunity: text('Opportunity code in Salesforce.'),
+  salesforce_sales_order: text('Sales order code in Salesforce.'),
+  media_plan_id: text('Media plan it belongs to.'),
+  needs_advertiser_review: bool('True when the advertiser must look at it before it is published.'),
+  modified_by_role: text('Who changed it last: ADVERTISER or IMPERSONATOR.'),
+});
 
 /** What ad sets and their drafts share. */
-const adSetFields = {
-  id: id('Ad set'),
-  ...ofAccount,
+const adSetFields = inAccount('Ad set', {
   campaign_id: text('The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).'),
-  name,
   status: text('Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.'),
   category: text('Advertising category, see ads.ad_categories.id.'),
   asset_format,
@@ -140,16 +144,14 @@ const adSetFields = {
   ),
   budget_type: text('DAILY or LIFETIME.', 'budget.type', 'budget_type'),
   budget_currency: text(
-    "ISO 4217 currency of budget, bid and base rate: the ad account's; null where the source does not repeat it.",
-    ...['budget.currency', 'budget_currency'],
+    'ISO 4217 currency of its amounts, where given.',
+    'budget.currency',
+    'budget_currency',
   ),
-  bid: micros(
-    'Bid in units of budget_currency, per 1000 impressions or per result as the bid strategy says.',
-    'bid_micro_amount',
-  ),
+  bid: micros('Bid in units of budget_currency, per 1000 impressions or per result.', 'bid_micro_amount'),
   bid_strategy: text('MAX_BID, COST_PER_RESULT or AUTOBID.'),
   base_rate: micros(
-    'Base rate in units of budget_currency, per 1000 impressions or actions.',
+    'Base rate in budget_currency per 1000 impressions or actions.',
     'base_rate_micro_amount',
   ),
   cost_modifiers: json('Rates that modify the base rate, as delivered: id, name, rate (a factor).'),
@@ -160,9 +162,9 @@ const adSetFields = {
   slot_positions: texts('Positions among the ads of a break.'),
   skad_enabled: bool("True where conversions are counted by Apple's SKAdNetwork."),
   targets: json('Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.'),
-  ...changed,
-};
+});
 
+const adSetHistory = ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'];
 export const adSets = entity(
   'ad_sets',
   'Ad sets that are or were live, one row each: budget, bid, flight and targeting.',
@@ -179,37 +181,22 @@ export const adSets = entity(
     parts: targetingOf,
     firstSynced,
     wide: true,
-    indexes: ['(source_id, ad_account_id)', '(source_id, campaign_id)'],
-    versions: {
-      into: 'ads.ad_set_versions',
-      about:
-        'Status, budget and bid of ad sets over time; one row per ad set and version. Seen, so as fine as the sync is frequent.',
-      columns: ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'],
-      changed: 'updated_at',
-    },
+    ...indexed('campaign_id'),
+    versions: versions('ad set', 'Status, budget and bid', adSetHistory),
   },
 );
 
-export const adSetDrafts = entity(
-  'ad_set_drafts',
-  'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
-  {
-    ...adSetFields,
-    ...draftVersion,
-    frequency_caps: json('How often one person may hear it, as delivered.'),
-    reservation_id: text('Reservation it uses.'),
-    ias_campaign_id: text('Campaign at Integral Ad Science.'),
-    success_metric: text('What success is measured by.'),
-  },
-  { wide: true, ...byAccount },
-);
+const adSetDraftFields = {
+  frequency_caps: json('How often one person may hear it, as delivered.'),
+  reservation_id: text('Reservation it uses.'),
+  ias_campaign_id: text('Campaign at Integral Ad Science.'),
+  success_metric: text('What success is measured by.'),
+};
+export const adSetDrafts = drafts('ad set', adSetFields, adSetDraftFields, { wide: true });
 
 /** What ads and their drafts share. */
-const adFields = {
-  id: id('Ad'),
-  ...ofAccount,
+const adFields = inAccount('Ad', {
   ad_set_id: text('The ad set, see ads.ad_sets.id (of a draft: ads.ad_set_drafts.id).'),
-  name,
   status: text('Status as the source names it, e.g. ACTIVE, APPROVED, ARCHIVED.'),
   advertiser_name: text('Name of the advertiser as listeners see it.'),
   tagline: text('Line of text shown with the ad.'),
@@ -224,36 +211,25 @@ const adFields = {
   third_party_tracking: json('Measurement partners and their addresses, as delivered.'),
   catalog: json('Items of a carousel ad as delivered; prices in it are millionths of the currency unit.'),
   weight: f.decimal('Share in the rotation of its ad set, as given.'),
-  ...changed,
-};
+});
 
 export const ads = entity(
   'ads',
   'Ads that are or were live, one row each.',
   { ...adFields, delivery, ...flight, ad_preview_url: text('Address of a preview.'), ...rejection },
-  { firstSynced, indexes: ['(source_id, ad_account_id)', '(source_id, ad_set_id)'] },
+  { firstSynced, ...indexed('ad_set_id') },
 );
 
-export const adDrafts = entity(
-  'ad_drafts',
-  'Draft ads, one row each; not live. A draft shares its id with the live ad it came from or becomes.',
-  {
-    ...adFields,
-    ...draftVersion,
-    asset_format,
-    placements: texts('Where it may be placed.'),
-    dv_client_code: text('Client code at DoubleVerify.'),
-  },
-  byAccount,
-);
+export const adDrafts = drafts('ad', adFields, {
+  asset_format,
+  placements: texts('Where it may be placed.'),
+  dv_client_code: text('Client code at DoubleVerify.'),
+});
 
 export const assets = entity(
   'assets',
   'Images, audio and video files for ads, archived or not, one row each.',
-  {
-    id: id('Asset'),
-    ...ofAccount,
-    name,
+  inAccount('Asset', {
     type: f.capitals('IMAGE, AUDIO or VIDEO.', 'asset_type', 'kind', 'type'),
     subtype: text('Kind within the type, e.g. USER_UPLOADED_AUDIO.', 'asset_subtype', 'audio_type'),
     status: text('ERROR, PROCESSING, READY or WAITING_UPLOAD.'),
@@ -266,18 +242,14 @@ export const assets = entity(
     aspect_ratio: text('Aspect ratio as the source names it, e.g. SQUARE.'),
     has_audio: bool('Video: true if it has sound.'),
     thumbnail_url: text('Video: address of a still.'),
-    ...changed,
-  },
-  byAccount,
+  }),
+  indexed(),
 );
 
 export const audiences = entity(
   'audiences',
   'Audiences to target, one row each; deleted ones keep their row.',
-  {
-    id: id('Audience'),
-    ...ofAccount,
-    name,
+  inAccount('Audience', {
     description: text('Description.'),
     type: f.capitals('CUSTOM or LOOKALIKE.', 'type', 'kind'),
     subtype: text('Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.'),
@@ -297,9 +269,8 @@ export const audiences = entity(
     ad_set_ids: texts('Of ad engagement: ad sets, see ads.ad_sets.id.'),
     exposure_type: text('Of ad engagement: IMPRESSIONS or CLICKS.'),
     contract_audience_id: text('Id of the audience in a contract, where the source gives one.'),
-    ...changed,
-  },
-  byAccount,
+  }),
+  indexed(),
 );
 
 export const adCategories = entity('ad_categories', 'Advertising categories of the platform, one row each.', {

@@ -43,39 +43,24 @@ const entityStreams = (ads: Ads): readonly Stream[] => {
       ...(ads.accountIds.length > 0 && { optional: true }),
     },
     { ...adAccounts(ads), ...entities.adAccounts, absent: 'keep' },
-    whole(
-      'ad_categories',
-      'Categories of ads, e.g. of industries.',
-      categories,
-      entities.adCategories,
-      'delete',
-    ),
+    whole('ad_categories', 'Categories, e.g. of industries.', categories, entities.adCategories, 'delete'),
     list('campaigns', 'Campaigns, archived ones included.', entities.campaigns, 'keep', { sort }),
     list('ads', 'Ads, archived ones included.', entities.ads, 'keep', { sort }),
     { ...adSets(ads), ...entities.adSets, absent: 'keep' },
     list('assets', 'Images, sounds and videos, archived ones included.', entities.assets, 'keep', { sort }),
-    list(
-      'audiences',
-      'Audiences, custom and lookalike; one that its list no longer shows was deleted.',
-      ...([entities.audiences, 'delete'] as const),
-      // The vendor orders them by NAME or UPDATED_AT: names change less often.
-      { sort: 'NAME' },
-    ),
-    list(
-      'drafts/campaigns',
-      'Drafts of campaigns, with the version of their hierarchy; published and deleted ones leave the list.',
-      ...([entities.campaignDrafts, 'delete', { sort }] as const),
-    ),
+    // The vendor orders them by NAME or UPDATED_AT: names change less often.
+    list('audiences', 'Custom and lookalike audiences.', entities.audiences, 'delete', { sort: 'NAME' }),
+    list('drafts/campaigns', 'Drafts of campaigns.', entities.campaignDrafts, 'delete', { sort }),
     // The vendor cannot order these two.
     list('drafts/ad_sets', 'Drafts of ad sets.', entities.adSetDrafts, 'delete'),
     list('drafts/ads', 'Drafts of ads.', entities.adDrafts, 'delete'),
-    list(
-      'change_history',
-      'Who changed what, of the last 180 days; kept here for ever.',
-      ...([entities.changeHistory, 'keep'] as const),
-      // A change is dated when it is made: new ones come at the end. The vendor keeps 180 days.
-      { sort: 'TIMESTAMP', id: 'change_id', optional: true, recentOnly: true },
-    ),
+    // A change is dated when it is made: new ones come at the end. The vendor keeps 180 days.
+    list('change_history', 'Changes of the last 180 days; kept for ever.', entities.changeHistory, 'keep', {
+      sort: 'TIMESTAMP',
+      id: 'change_id',
+      optional: true,
+      recentOnly: true,
+    }),
   ];
 };
 
