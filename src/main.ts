@@ -14,34 +14,38 @@ import { connectionsFor } from './engine/context/concurrency.ts';
 
 type Sinks = Pick<Context, 'out' | 'err'>;
 
-async function main(): Promise<void> {
-  const args = process.argv.slice(2);
-  const options = { env: process.env, noColor: args.includes('--no-color') };
-  const sinks = { out: openSink(process.stdout, options), err: openSink(process.stderr, options) };
+/** Runs the command line of the process; sets its exit code. */
+export async function main(host: NodeJS.Process = process): Promise<void> {
+  const args = host.argv.slice(2);
+  const options = { env: host.env, noColor: args.includes('--no-color') };
+  const sinks = { out: openSink(host.stdout, options), err: openSink(host.stderr, options) };
   const flags = { json: args.includes('--json') };
   // Errors outside a verb, such as a full disk under standard output.
   const defect = (error: unknown): void => {
     report(error, sinks, flags);
-    process.exit(exit.failed);
+    host.exit(exit.failed);
   };
-  process.on('uncaughtException', defect);
+  host.on('uncaughtException', defect);
+  // Holds if the process runs out of work before its command has ended.
+  host.exitCode = exit.failed;
   try {
-    await program(ownVersion(), sinks.out, sinks.err, (verb, options, flags) => {
-      process.off('uncaughtException', defect);
-      return command((context) => verb(context, options), flags, sinks);
+    await program(ownVersion(), sinks.out, sinks.err, async (verb, options, flags) => {
+      host.off('uncaughtException', defect);
+      host.exitCode = await command(host, (context) => verb(context, options), flags, sinks);
     }).parseAsync(args, { from: 'user' });
   } catch (error) {
-    report(error, sinks, flags);
+    host.exitCode = report(error, sinks, flags);
   }
   await Promise.all([sinks.out.flush(), sinks.err.flush()]);
 }
 
-/** Runs one verb from the first part to the last, and sets the exit code. */
+/** Runs one verb from the first part to the last; returns the exit code. */
 async function command(
+  host: NodeJS.Process,
   work: (context: Context) => Promise<number>,
   flags: Flags,
   sinks: Sinks,
-): Promise<void> {
+): Promise<number> {
   const { json = false, quiet = false, verbose = false } = flags;
   const { err } = sinks;
   const talk = (text: string) => (quiet ? undefined : err.line(text));
@@ -50,35 +54,36 @@ async function command(
     if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
   };
   const first = (stop: StopSignal) => talk(`${stop}: ending in good order; once more ends at once`);
-  const signals = listen(first, (code, why) => {
-    err.line(`tidemark: ${why}; ending now`);
+  const end = (code: number) => {
     stopLater(homes);
-    process.exit(code);
+    host.exit(code);
+  };
+  const { signal, received, release } = listen(host, first, (code, why) => {
+    err.line(`tidemark: ${why}; ending now`);
+    end(code);
   });
   const defect = (error: unknown): void => {
     report(error, sinks, flags);
-    stopLater(homes);
-    process.exit(exit.failed);
+    end(exit.failed);
   };
-  process.on('uncaughtException', defect).on('unhandledRejection', defect);
+  host.on('uncaughtException', defect).on('unhandledRejection', defect);
   const say = (text: string) => (json ? undefined : talk(text));
-  const notice = (text: string) => err.line(text);
-  const { parts, close, homes } = assemble(process.env, signals.signal, { talk, say, notice });
-  const { signal, received } = signals;
+  const { parts, close, homes } = assemble(host, signal, { talk, say, notice: err.line });
+  const output = { ...sinks, json, quiet, verbose, say, warn };
+  let code: number;
   try {
-    const version = ownVersion();
-    const output = { ...sinks, json, quiet, verbose, say, warn };
-    process.exitCode = await work({ ...output, parts, signal, received, version });
+    code = await work({ ...output, parts, signal, received, version: ownVersion() });
   } catch (error) {
-    report(error, sinks, flags, received());
+    code = report(error, sinks, flags, received());
   }
   try {
     await close();
   } catch (error) {
-    if (process.exitCode === exit.ok) report(error, sinks, flags, received());
+    if (code === exit.ok) code = report(error, sinks, flags, received());
     else err.line(`tidemark: while ending: ${describe(error).message}`);
   }
-  signals.release();
+  release();
+  return code;
 }
 
 /** How long a command may take to end in good order (guarantee G9). */
@@ -91,7 +96,11 @@ const echoMs = 500;
  * Listens until `release`. `signal` is aborted with `Interrupted` by the first one, which `received` returns.
  * `onFirst` is called at the first; `force` ends the process now.
  */
-function listen(onFirst: (stop: StopSignal) => void, force: (code: number, why: string) => void) {
+function listen(
+  host: NodeJS.Process,
+  onFirst: (stop: StopSignal) => void,
+  force: (code: number, why: string) => void,
+) {
   const controller = new AbortController();
   let first: { readonly stop: StopSignal; readonly at: number } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -104,26 +113,26 @@ function listen(onFirst: (stop: StopSignal) => void, force: (code: number, why: 
       controller.abort(new Interrupted(`stopped by ${stop}`));
     } else if (performance.now() - first.at > echoMs) force(exit[stop], `second ${stop}`);
   };
-  process.on('SIGINT', on).on('SIGTERM', on);
+  host.on('SIGINT', on).on('SIGTERM', on);
   return {
     signal: controller.signal,
     received: () => first?.stop,
     release: () => {
       clearTimeout(timer);
-      process.off('SIGINT', on).off('SIGTERM', on);
+      host.off('SIGINT', on).off('SIGTERM', on);
     },
   };
 }
 
-/** Prints the error and sets the exit code. Commander has already printed its own errors. */
-function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSignal): void {
+/** Prints the error; returns its exit code. Commander has already printed its own errors. */
+function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSignal): number {
   const exitCode = codeOfError(error, stop);
-  process.exitCode = exitCode;
   const described = describe(error);
   if (!(error instanceof CommanderError)) err.line(`${err.paint('red', 'tidemark')}: ${described.message}`);
   if (flags.verbose) for (const line of causes(error)) err.line(`  ${line}`);
   if (flags.json && exitCode !== exit.ok)
     out.line(JSON.stringify({ type: 'error', error: described, exitCode }));
+  return exitCode;
 }
 
 interface Talk {
@@ -136,7 +145,7 @@ interface Talk {
 }
 
 /** The parts, each made at its first use; `close` stops them in reverse order and throws the first error after trying all. */
-function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { talk, say, notice }: Talk) {
+function assemble(host: NodeJS.Process, signal: AbortSignal, { talk, say, notice }: Talk) {
   const stops: (() => Promise<unknown>)[] = [];
   const homes = new Set<string>();
   const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {
@@ -146,7 +155,7 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { talk, say, noti
   const config = lazily(async () => {
     const { readConfig } = await import('./config/config.ts');
     const { connectors } = await import('./connectors/index.ts');
-    const read = readConfig(env, process.cwd(), connectors);
+    const read = readConfig(host.env, host.cwd(), connectors);
     for (const warning of read.warnings) talk(`warning: ${warning}`);
     return read;
   });
@@ -203,6 +212,3 @@ function stopLater(homes: ReadonlySet<string>): void {
   const options = { detached: true, stdio: 'ignore' } as const;
   spawn(process.execPath, [script, String(process.pid), ...homes], options).unref();
 }
-
-// Last, so that everything above is defined.
-await main();

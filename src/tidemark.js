@@ -41,7 +41,7 @@ function run() {
   enlargeNursery();
   // The heap stays small: what a sync makes is garbage after one page (120 MB less at the peak, measured by the bench).
   setFlagsFromString('--heap-growing-percent=80');
-  import('./main.ts').catch((error) => {
+  import('./main.ts').then((found) => found.main()).catch((error) => {
     if (!existsSync(join(root, 'node_modules', 'kysely'))) return quit(`In ${root} run: npm ci`);
     console.error(error);
     process.exitCode = 1;

@@ -29,7 +29,7 @@ export async function openProgress(
   { config, brief = false, live = true }: ProgressOptions = {},
 ): Promise<Progress> {
   const level = config?.logLevel ?? (config && verbose ? 'debug' : 'silent');
-  const log = level === 'silent' ? undefined : await openLog(level);
+  const log = level === 'silent' ? undefined : await openLog(level, err);
   const silent = { say: () => undefined, end: () => undefined };
   const warnings: Observe = (event) => {
     if (event.type === 'note' && event.level === 'warn') err.line(shown(event, err));
@@ -132,11 +132,9 @@ export function noteRateLimits(pipeline: string, observe: Observe): (event: Http
   };
 }
 
-async function openLog(level: string): Promise<Observe> {
+async function openLog(level: string, err: Sink): Promise<Observe> {
   const { pino } = await import('pino');
-  // Synchronous, so that the last line before the process ends is not lost.
-  const destination = pino.destination({ dest: 2, sync: true });
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, err);
   return (event) => {
     const { type, ...rest } = event;
     logger[lineOf(event)?.level ?? 'debug'](rest, type);

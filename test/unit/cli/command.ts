@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
+import { main } from '../../../src/main.ts';
 
 /** The command as people start it. */
 export const launcher = fileURLToPath(new URL('../../../src/tidemark.js', import.meta.url));
@@ -32,32 +34,50 @@ export interface Around {
   readonly node?: readonly string[];
 }
 
-/** Starts `tidemark <words>` in an environment that holds nothing but `env` and what every program needs. */
-export function start(words: readonly string[], { env = {}, node = [] }: Around = {}): Command {
+/** An environment that holds nothing but `env` and what every program needs. */
+const around = (env: Around['env']): NodeJS.ProcessEnv => {
   const { PATH = '', HOME = nowhere } = process.env;
-  const child = spawn(process.execPath, [...node, launcher, ...words], {
-    cwd: nowhere,
-    env: { PATH, HOME, TIDEMARK_HOME: path.join(nowhere, 'home'), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  return { PATH, HOME, TIDEMARK_HOME: path.join(nowhere, 'home'), ...env };
+};
+
+/** Keeps what two streams carry. */
+function listen(stdout: NodeJS.ReadableStream, stderr: NodeJS.ReadableStream) {
+  const text = { out: '', err: '' };
+  stdout.setEncoding('utf8').on('data', (more: string) => {
+    text.out += more;
   });
-  let out = '';
-  let err = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
+  stderr.setEncoding('utf8').on('data', (more: string) => {
+    text.err += more;
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const ended = once(child, 'close').then(([code, signal]): Ended => ({ code: code ?? signal, out, err }));
-  return {
-    pid: child.pid ?? 0,
-    ended,
-    out: () => out,
-    err: () => err,
-    kill: (signal) => void child.kill(signal),
-  };
+  return { text, out: () => text.out, err: () => text.err };
 }
 
-/** Runs it to its end. */
+/** Starts `tidemark <words>` as a process of its own. */
+export function start(words: readonly string[], { env, node = [] }: Around = {}): Command {
+  const child = spawn(process.execPath, [...node, launcher, ...words], {
+    cwd: nowhere,
+    env: around(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { text, ...written } = listen(child.stdout, child.stderr);
+  const ended = once(child, 'close').then(([code, signal]): Ended => ({ code: code ?? signal, ...text }));
+  return { pid: child.pid ?? 0, ended, ...written, kill: (signal) => void child.kill(signal) };
+}
+
+/** Runs it in this process, which saves the second that a process takes to start; signals are events. */
+export function begin(words: readonly string[], { env }: Around = {}): Command {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const { text, ...written } = listen(stdout, stderr);
+  const events = new EventEmitter();
+  const forced = new Promise<number>((exit) => {
+    Object.assign(events, { exit, stdout, stderr, argv: ['node', launcher, ...words] });
+  });
+  const host = Object.assign(events, { env: around(env), cwd: () => nowhere, exitCode: 0 });
+  const code = Promise.race([forced, main(host as unknown as NodeJS.Process).then(() => host.exitCode)]);
+  const ended = code.then((code) => ({ code, ...text }));
+  return { pid: process.pid, ended, ...written, kill: (signal) => void host.emit(signal, signal) };
+}
+
+/** Runs `tidemark <words>` in this process to its end. */
 export const tidemark = (words: string, around: Around = {}): Promise<Ended> =>
-  start(words === '' ? [] : words.split(' '), around).ended;
+  begin(words === '' ? [] : words.split(' '), around).ended;

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
 import { delay, status } from '../../../simulators/shared/faults.ts';
 import { takeLease } from '../../../src/engine/state/lease.ts';
@@ -454,6 +454,8 @@ test('an address that cannot be listened on: serve names flag and variable, and 
 
 test('init writes a .env that only its owner can read, and never changes one', async () => {
   const file = path.join(nowhere, '.env');
+  vi.spyOn(process, 'cwd').mockReturnValue(nowhere);
+  onTestFinished(() => void vi.restoreAllMocks());
   expect((await tidemark('init')).out).toContain(`Wrote ${file}`);
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   fs.writeFileSync(file, '# mine');

@@ -35,7 +35,7 @@ test('--help loads nothing that takes time', async () => {
     `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
      registerHooks({ load: (url, context, next) => { appendFileSync(${JSON.stringify(loaded)}, url + '\\n'); return next(url, context); } });`,
   );
-  const { code } = await tidemark('--help', { node: ['--import', pathToFileURL(hook).href] });
+  const { code } = await start(['--help'], { node: ['--import', pathToFileURL(hook).href] }).ended;
   expect(code).toBe(0);
   const urls = fs.readFileSync(loaded, 'utf8');
   expect(urls).toContain('/commander/');

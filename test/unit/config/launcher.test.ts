@@ -13,13 +13,14 @@ beforeAll(() => {
   fs.mkdirSync(path.join(root, 'src'), { recursive: true });
   fs.writeFileSync(path.join(root, 'package.json'), '{ "type": "module" }');
   fs.copyFileSync(new URL('../../../src/tidemark.js', import.meta.url), launcher);
-  const main = `
+  const main = `export function main() {
     const words: readonly string[] = process.argv.slice(2);
     process.on('SIGTERM', () => { console.log('got SIGTERM'); if (words[0] === 'mind') process.exit(143); });
     if (words[0] === 'exit') process.exitCode = Number(words[1]);
     else if (words[0] === 'die') process.kill(process.pid, 'SIGKILL');
     else setInterval(() => undefined, 1000);
-    console.log(JSON.stringify({ pid: process.pid, words }));`;
+    console.log(JSON.stringify({ pid: process.pid, words }));
+  }`;
   fs.writeFileSync(path.join(root, 'src', 'main.ts'), main);
 });
 
