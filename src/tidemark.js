@@ -41,11 +41,13 @@ function run() {
   enlargeNursery();
   // The heap stays small: what a sync makes is garbage after one page (120 MB less at the peak, measured by the bench).
   setFlagsFromString('--heap-growing-percent=80');
-  import('./main.ts').then((found) => found.main()).catch((error) => {
-    if (!existsSync(join(root, 'node_modules', 'kysely'))) return quit(`In ${root} run: npm ci`);
-    console.error(error);
-    process.exitCode = 1;
-  });
+  import('./main.ts')
+    .then((found) => found.main())
+    .catch((error) => {
+      if (!existsSync(join(root, 'node_modules', 'kysely'))) return quit(`In ${root} run: npm ci`);
+      console.error(error);
+      process.exitCode = 1;
+    });
 }
 
 // The nursery holds the pages under way: of the 1 MB that V8 begins with, most of a page would move on to the old
