@@ -29,7 +29,6 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1222,
   engine: 3012,
   scheduler: 970,
   cli: 1778,

@@ -1,4 +1,4 @@
-/** The workflow engine to which runs are handed over. */
+/** Workflow engines: the one to which runs are handed over, and what their words for states mean. */
 
 /** State of a run at the engine. */
 export interface EngineRun {
@@ -29,3 +29,47 @@ export interface Engine {
   /** The run of this id, or the newest one of an engine without ids; undefined where there is none. */
   status(dag: string, runId: string, signal: AbortSignal): Promise<EngineRun | undefined>;
 }
+
+/**
+ * The states of a run or a step, each with the words of engines that mean it. active: not over, worth asking again · aborted: stopped, skipped or
+ * never reached · idle: never started.
+ */
+const words: Readonly<Record<string, string>> = {
+  active:
+    'running queued waiting retrying pending starting started scheduled in_progress ' +
+    'stopping cancelling canceling paused active stuck interrupted',
+  succeeded:
+    'succeeded success successful finished completed complete done ok partially_succeeded partial_success',
+  failed:
+    'failed failure error errored rejected timeout timed_out lost partly_failed needs_attention crashed',
+  aborted: 'aborted canceled cancelled cancel stopped killed terminated skipped',
+  idle: 'not_started none idle never never_run',
+};
+
+/** `Partially Succeeded` and `partiallySucceeded` as `partially_succeeded`. */
+const wordOf = (label: string): string =>
+  label
+    .trim()
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll(/[\s-]+/g, '_')
+    .toLowerCase();
+
+/** The words by number, of runs and of steps (vendor's OpenAPI 1.30 to 2.6, `Status` and `NodeStatus`). */
+const numbered = {
+  run: 'not_started running failed aborted succeeded queued partially_succeeded waiting rejected',
+  step: 'not_started running failed aborted succeeded skipped partially_succeeded waiting rejected retrying',
+};
+
+/**
+ * The state of a run or a step (`unknown` for a word that is not known here), and the engine's word for it in lower snake case; null where it states
+ * none. By the label where there is one, else by the number; an unknown number becomes its own word.
+ */
+export const standingOf = (
+  of: keyof typeof numbered,
+  { label = '', code }: { readonly label?: string | undefined; readonly code?: number | undefined },
+) => {
+  const numeral = code === undefined ? null : (numbered[of].split(' ')[code] ?? `status_${code}`);
+  const word = wordOf(label) || numeral;
+  const state = Object.keys(words).find((each) => ` ${words[each]} `.includes(` ${word} `)) ?? 'unknown';
+  return { word, state };
+};

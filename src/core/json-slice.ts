@@ -6,7 +6,7 @@ const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d
 /**
  * The exact bytes of the `index`-th element of the array at `path` (object keys from the root; [] is the root itself), as the server sent
  * them; a view, not a copy. Undefined where the document has no such element. Of a key given twice the last counts, as in `JSON.parse`.
- * Counts brackets, so that depth does not matter. Meant for documents that were parsed before; of others it may give nonsense, never loop.
+ * Counts brackets, so that depth does not matter. Only for documents that were parsed before.
  */
 export const elementSlice = (raw: Buffer, path: readonly string[], index: number): Buffer | undefined => {
   let at = afterSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
@@ -15,7 +15,7 @@ export const elementSlice = (raw: Buffer, path: readonly string[], index: number
     let found = raw.length;
     for (const [from] of inside(raw, at)) {
       const keyEnd = endOfText(raw, from) + 1;
-      if (isKey(raw.toString('utf8', from, keyEnd), key))
+      if (JSON.parse(raw.toString('utf8', from, keyEnd)) === key)
         found = afterSpace(raw, afterSpace(raw, keyEnd) + 1);
     }
     at = found;
@@ -45,16 +45,6 @@ function* inside(raw: Buffer, start: number): Generator<readonly [from: number, 
     }
   }
 }
-
-const isKey = (written: string, key: string): boolean => {
-  if (!written.includes('\\')) return written === `"${key}"`;
-  try {
-    return JSON.parse(written) === key;
-  } catch {
-    // Not a string of JSON, hence not this key.
-    return false;
-  }
-};
 
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -1,6 +1,6 @@
 /** The client of one source: one pool, its credentials, its rate limits, its retries. */
 
-import { either, stopped } from '../core/abort.ts';
+import { stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../core/request.ts';
 import { classify } from './classify-response.ts';
@@ -92,13 +92,9 @@ export const createHttp = (options: HttpOptions): Http => {
     async send(request, signal) {
       // Before anything waits or opens.
       pathOf(request, base);
-      const stop = either(signal, closing.signal);
-      try {
-        if (stop.signal.aborted) throw stopped(stop.signal);
-        return await send(request, stop.signal);
-      } finally {
-        stop.release();
-      }
+      const stop = AbortSignal.any([signal, closing.signal]);
+      if (stop.aborted) throw stopped(stop);
+      return send(request, stop);
     },
     async close() {
       closing.abort(new Interrupted('the connection to the source was closed'));

@@ -3,7 +3,7 @@
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { either, orStopped } from '../core/abort.ts';
+import { orStopped } from '../core/abort.ts';
 import { TooLarge, UnexpectedContent } from '../core/errors.ts';
 import type { SizeLimits, Timeouts } from './http-options.ts';
 
@@ -42,7 +42,7 @@ export const exchange = async (
   signal: AbortSignal,
 ): Promise<Received> => {
   const late = new AbortController();
-  const stop = either(signal, late.signal);
+  const stop = AbortSignal.any([signal, late.signal]);
   let timer: NodeJS.Timeout | undefined;
   const within = (ms: number, what: string): void => {
     clearTimeout(timer);
@@ -50,19 +50,18 @@ export const exchange = async (
   };
   let answer: Dispatcher.ResponseData | undefined;
   try {
-    stop.signal.throwIfAborted();
+    stop.throwIfAborted();
     within(timeouts.headersMs, 'the answer');
-    const request = { ...sent, headers: { ...sentHeaders }, body: sentBody ?? null, signal: stop.signal };
-    answer = await orStopped(dispatcher.request(request), stop.signal);
+    const request = { ...sent, headers: { ...sentHeaders }, body: sentBody ?? null, signal: stop };
+    answer = await orStopped(dispatcher.request(request), stop);
     within(timeouts.bodyMs, 'the whole answer');
     const headers = flat(answer.headers);
     const raw = await collect(answer.body, headers, limits);
     return { status: answer.statusCode, headers, raw, receivedAt: performance.now() };
   } catch (error) {
-    throw stop.signal.aborted ? stop.signal.reason : error;
+    throw stop.aborted ? stop.reason : error;
   } finally {
     clearTimeout(timer);
-    stop.release();
     answer?.body.on('error', () => {}).destroy();
   }
 };

@@ -1,7 +1,6 @@
 /** One function over many items at once, in bounds. */
 
 import { pMapIterable } from 'p-map';
-import { either } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 
 /**
@@ -15,12 +14,11 @@ export async function* mapConcurrent<T, R>(
   signal: AbortSignal,
 ): AsyncGenerator<R, void, void> {
   const left = new AbortController();
-  const stop = either(signal, left.signal);
-  const mapper = (item: T): Promise<R> => work(item, stop.signal);
+  const stop = AbortSignal.any([signal, left.signal]);
+  const mapper = (item: T): Promise<R> => work(item, stop);
   try {
     for await (const result of pMapIterable(items, mapper, { concurrency: atOnce })) yield result as R;
   } finally {
     left.abort(new Interrupted('the rest is not wanted'));
-    stop.release();
   }
 }

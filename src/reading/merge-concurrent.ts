@@ -1,6 +1,5 @@
 /** Several streams read at once, in bounds, and a limit of open streams over all readers. */
 
-import { either } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import { semaphore } from '../http/rate-limit.ts';
 
@@ -15,7 +14,7 @@ export async function* mergeConcurrent<S, T>(
   signal: AbortSignal,
 ): AsyncGenerator<T, void, void> {
   const left = new AbortController();
-  const stop = either(signal, left.signal);
+  const stop = AbortSignal.any([signal, left.signal]);
   const waiting = starts[Symbol.iterator]();
   const streams = new Set<AsyncGenerator<T, unknown, void>>();
   const arrived: Arrived<T>[] = [];
@@ -37,7 +36,7 @@ export async function* mergeConcurrent<S, T>(
   const start = (): void => {
     const next = waiting.next();
     if (next.done === true) return;
-    const stream = open(next.value, stop.signal);
+    const stream = open(next.value, stop);
     streams.add(stream);
     pull(stream);
   };
@@ -62,7 +61,6 @@ export async function* mergeConcurrent<S, T>(
     }
   } finally {
     left.abort(new Interrupted('the rest is not wanted'));
-    stop.release();
     // Their requests are aborted; what is under way in them ends by that.
     for (const stream of streams) void stream.return(undefined).catch(() => {});
   }

@@ -1,6 +1,5 @@
 /** Walks a list page by page; the next page is fetched while the consumer works on this one. */
 
-import { either } from '../core/abort.ts';
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
 import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Http, Request } from '../core/request.ts';
@@ -24,9 +23,9 @@ export async function* pages(
 ): AsyncGenerator<Page, WalkEnd, void> {
   const walker = new PageWalker(walk, { ...defaultWalkLimits, ...limits });
   const left = new AbortController();
-  const stop = either(signal, left.signal);
+  const stop = AbortSignal.any([signal, left.signal]);
   const send = (request: Request): Promise<Answer> => {
-    const answer = http.send(request, stop.signal);
+    const answer = http.send(request, stop);
     // It is awaited later, or never if the consumer leaves: until then a failure must not count as unhandled.
     answer.catch(() => {});
     return answer;
@@ -60,7 +59,6 @@ export async function* pages(
     }
   } finally {
     left.abort(new Interrupted('the walk was left'));
-    stop.release();
   }
 }
 

@@ -3,13 +3,13 @@
  * the values are read by the types of the columns.
  */
 
+import { standingOf } from '../../core/dag-engine.ts';
 import { BadData, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as read from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
-import { standingOf } from '../../core/run-states.ts';
 import type { Transform } from '../../core/stream.ts';
 import type { ColumnType, DeclaredTable, Row, Table, Value } from '../../core/table.ts';
 import { formatInstant, type Instant, parseAnyInstant } from '../../core/time.ts';

@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { either, stopped } from '../../core/abort.ts';
+import { stopped } from '../../core/abort.ts';
 import { ForeignOrigin, TooLarge, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
 import { Late } from '../../http/exchange.ts';
@@ -67,10 +67,9 @@ export const openTransfer = async (
     () => late.abort(new Late(`the whole report did not come within ${limits.wholeMs / 1000} s`)),
     limits.wholeMs,
   );
-  const stop = either(signal, late.signal);
+  const stop = AbortSignal.any([signal, late.signal]);
   const close = async (): Promise<void> => {
     clearTimeout(timer);
-    stop.release();
     await dispatcher.destroy();
   };
   const meaning = (error: unknown): unknown => classify(what, url, proxy, error, signal, late.signal);
@@ -83,7 +82,7 @@ export const openTransfer = async (
       headers: { accept: 'text/csv, */*;q=0.1', 'accept-encoding': 'gzip' },
       headersTimeout: limits.headersMs,
       bodyTimeout: limits.idleMs,
-      signal: stop.signal,
+      signal: stop,
     });
     const encoding = encodingOf(what, answer, limits);
     return contents(what, answer.body, encoding, limits, meaning, close);
