@@ -9,7 +9,7 @@ import { type Rig, testRig } from '../support/rig.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 const streams = { streams: ['projects', 'fields', 'issues'] };
-const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
+const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-04-15T00:00:00Z') };
 const [plain, search] = ['/rest/api/3/field', '/rest/api/3/field/search'];
 const always = { times: Number.POSITIVE_INFINITY };
 const anyList = { ...always, match: ({ path }: LoggedRequest) => path.startsWith(plain) };
@@ -21,7 +21,7 @@ const synced = async (
   options: TrackerOptions = {},
   prepare: () => unknown = () => undefined,
 ): Promise<Rig['tracker']> => {
-  rig = await testRig({ dialect: 'vendor', ...options });
+  rig = await testRig({ dialect: 'vendor', issues: 80, ...options });
   prepare();
   await rig.sync(streams);
   return rig.tracker;
@@ -84,57 +84,36 @@ describe('a field that comes to mean story points', () => {
   });
 });
 
-test('a run without the list of fields (403) reads little; what it read is read again later', async () => {
+test('a run without one or all lists of fields costs no issue a value for long', async () => {
   const { state, clock, script } = await synced();
-  clock.advance(day);
-  for (let n = 0; n < 60; n += 1) state.touch(state.store.at(n).id);
-  await syncAfter(hour);
-  const had = await withPoints();
-  state.touch(state.store.at(100).id);
-  const shut = script.at(anyList, status(403));
-  expect(await syncAfter(25 * hour, 'partly_failed')).toBeLessThan(all());
-  expect(shut.fired).toBeGreaterThan(0);
-  expect(await withPoints()).toBeLessThan(had);
-  shut.cancel();
-  await syncAfter(25 * hour);
-  expect(await withPoints()).toBe(had);
-  await expectEqual();
+  for (const [lists, code, result] of [
+    [anyList, 403, 'partly_failed'],
+    [{ endpoint: plain, ...always }, 404, 'succeeded'],
+    [{ endpoint: plain, ...always }, 403, 'succeeded'],
+  ] as const) {
+    clock.advance(3 * day);
+    for (let n = 0; n < all() / 2; n += 1) state.touch(state.store.at(n).id);
+    await syncAfter(hour);
+    const had = await withPoints();
+    state.touch(state.store.at(all() - 1).id);
+    const shut = script.at(lists, status(code));
+    const read = await syncAfter(25 * hour, result);
+    expect(shut.fired).toBeGreaterThan(0);
+    if (lists === anyList) {
+      expect(read, 'little is read').toBeLessThan(all());
+      expect(await withPoints()).toBeLessThan(had);
+    }
+    shut.cancel();
+    await syncAfter(25 * hour);
+    expect(await withPoints()).toBe(had);
+    await expectEqual();
+  }
 });
 
-test.each([404, 403])(
-  'a run in which one of two lists of fields answers %i costs no value for long',
-  async (code) => {
-    const { state, clock, script } = await synced();
-    clock.advance(3 * day);
-    for (let n = 0; n < all(); n += 1) state.touch(state.store.at(n).id);
-    await syncAfter(10 * hour);
-    state.touch(state.store.at(1).id);
-    const shut = script.at({ endpoint: plain, ...always }, status(code));
-    await syncAfter(day);
-    expect(shut.fired).toBeGreaterThan(0);
-    shut.cancel();
-    await syncAfter(day);
-    await expectEqual();
-  },
-);
-
 describe('one bad answer to the list of fields costs no issue a value', () => {
-  const later = { match: ({ query }: LoggedRequest) => query.startAt !== undefined };
-  test.each([
-    ['vendor', 404, 'its second page', later],
-    ['vendor', 403, 'its second page', later],
-    ['contract', 404, 'its first page', {}],
-  ] as const)('%s, %i to %s in the first sync', async (dialect, code, _, when) => {
-    const bare = dialect === 'contract';
-    await synced({ issues: 40, dialect, bare }, () =>
-      rig.tracker.script.at({ endpoint: search, ...when }, status(code)),
-    );
-    await expectEqual(bare);
-  });
-
   /** A part of the list, as if there were no more. */
   const cutTo = (share: number): Fault => ({
-    name: 'cut',
+    name: `cut to ${share}`,
     answer: (answer) => {
       const cut = (list: readonly unknown[]) => list.slice(0, Math.floor(list.length * share));
       const list: unknown = JSON.parse(String(answer.body));
@@ -142,27 +121,37 @@ describe('one bad answer to the list of fields costs no issue a value', () => {
       return { ...answer, body: Buffer.from(JSON.stringify(body)) };
     },
   });
+  const later = { match: ({ query }: LoggedRequest) => query.startAt !== undefined };
 
   test.each([
-    ['vendor', plain, 0],
-    ['vendor', plain, 0.5],
-    ['contract', search, 0],
-    ['contract', search, 0.5],
-  ] as const)('%s, %s with %d of its fields in a later sync', async (dialect, endpoint, share) => {
+    ['404 to the second page', 'vendor', status(404), later],
+    ['403 to the second page', 'vendor', status(403), later],
+    ['404 to the first page', 'contract', status(404), {}],
+    ['an empty list', 'contract', cutTo(0), {}],
+  ] as const)('in the first sync: %s (%s)', async (_, dialect, fault, when) => {
     const bare = dialect === 'contract';
-    const { script, log } = await synced({ dialect, bare });
-    const rule = script.at({ endpoint }, cutTo(share));
-    const from = log.length;
-    expect(await syncAfter(day)).toBeLessThan(all());
-    expect(rule.fired).toBe(1);
+    let rule: { readonly fired: number } | undefined;
+    await synced({ issues: 30, dialect, bare }, () => {
+      rule = rig.tracker.script.at({ endpoint: search, ...when }, fault);
+    });
+    expect(rule?.fired).toBe(1);
     await expectEqual(bare);
-    expect(log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
   });
 
-  test('an empty list in the first sync', async () => {
-    const bare = { dialect: 'contract', bare: true } as const;
-    await synced(bare, () => rig.tracker.script.at({ endpoint: search }, cutTo(0)));
-    await expectEqual(true);
+  test.each([
+    ['vendor', plain],
+    ['contract', search],
+  ] as const)('in a later sync of a %s: a list that is empty or cut', async (dialect, endpoint) => {
+    const bare = dialect === 'contract';
+    const { script, log } = await synced({ dialect, bare });
+    for (const share of [0, 0.5]) {
+      const rule = script.at({ endpoint }, cutTo(share));
+      const from = log.length;
+      expect(await syncAfter(day)).toBeLessThan(all());
+      expect(rule.fired).toBe(1);
+      await expectEqual(bare);
+      expect(log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
+    }
   });
 
   test('a list that stays shorter is confirmed in the first such run alone', async () => {
@@ -260,32 +249,29 @@ describe('a field that reappears gives all issues its values', () => {
     },
   );
 
-  test.each([
-    ['backfill', 'any'],
-    ['backfill', 'the newest'],
-    ['full sync', 'the newest'],
-  ] as const)('after a %s without it (%s field)', async (kind, which) => {
-    await synced();
-    const id = which === 'any' ? team : newest();
-    const show = hide(id);
-    const run = kind === 'backfill' ? rig.backfill(span) : rig.sync({ ...streams, full: true });
-    expect(await run).toMatchObject({ status: 'succeeded' });
-    expect(await withValue(id)).toBe(0);
-    show();
-    await syncAfter(day);
-    expect(await withValue(id)).toBeGreaterThan(0);
-    await expectEqual();
-    expect(await syncAfter(day)).toBeLessThan(all());
-  });
-
-  test('after a backfill without any list of fields', async () => {
+  test('after a backfill or a full sync without it, or a backfill without any list of fields', async () => {
     const { script } = await synced();
-    const shut = script.at(anyList, status(403));
-    expect(await rig.backfill(span)).toMatchObject({ status: 'succeeded' });
-    shut.cancel();
-    expect(await withPoints()).toBe(0);
-    await syncAfter(day);
-    await expectEqual();
+    const backfill = () => rig.backfill(span);
+    const full = () => rig.sync({ ...streams, full: true });
+    const closeLists = () => {
+      const shut = script.at(anyList, status(403));
+      return () => shut.cancel();
+    };
+    for (const [field, remove, run] of [
+      [team, () => hide(team), backfill],
+      [newest(), () => hide(newest()), backfill],
+      [newest(), () => hide(newest()), full],
+      [team, closeLists, backfill],
+    ] as const) {
+      const putBack = remove();
+      expect(await run()).toMatchObject({ status: 'succeeded' });
+      expect(await withValue(field)).toBe(0);
+      putBack();
+      await syncAfter(day);
+      expect(await withValue(field)).toBeGreaterThan(0);
+      await expectEqual();
+      expect(await syncAfter(day)).toBeLessThan(all());
+    }
   });
 
   test('except a new one, which reads nothing again', async () => {

@@ -23,7 +23,7 @@ const open = async (options: TrackerOptions = {}): Promise<Rig['tracker']> => {
 };
 
 /** The answer with another body. */
-const answering = (name: string, body: (told: unknown) => unknown): Fault => ({
+const answering = (name: string, body: (sent: unknown) => unknown): Fault => ({
   name,
   answer: (answer) => ({
     ...answer,
@@ -85,13 +85,14 @@ describe('one bad answer in the first sync is requested a second time and costs 
 });
 
 test('a list that stays empty is requested twice in the first run and once in later ones', async () => {
-  const { script, log } = await open();
+  const { script, log } = await open({ issues: 5 });
+  const lists = { streams: ['groups', 'group_members', 'boards'] };
   const requests = (endpoint: string) => log.filter((one) => one.endpoint === endpoint).length;
   for (const endpoint of [members, boards]) script.at({ endpoint, ...always }, emptied);
-  await rig.sync();
+  await rig.sync(lists);
   const owners = (await rig.rows('select from tracker.groups')).length;
   expect([requests(members), requests(boards)]).toEqual([2 * owners, 2]);
-  await rig.sync();
+  await rig.sync(lists);
   expect([requests(members), requests(boards)]).toEqual([3 * owners, 3]);
   expect(await rig.rows('select from tracker.group_members')).toEqual([]);
 });
@@ -109,23 +110,19 @@ describe('a page of the search that says too early that it is the last', () => {
   const contract = { dialect: 'contract', bare: true } as const;
 
   test.each([
-    ['no issue', 'first', vendor, cutTo(0)],
-    ['15 of 40', 'first', vendor, cutTo(15)],
-    ['total 0', 'first', contract, zero],
-    ['no issue', 'second', vendor, cutTo(0)],
-    ['2 of 8', 'second', vendor, cutTo(2)],
-    ['total 0', 'second', contract, zero],
-  ] as const)('is requested a second time: %s in the %s run', async (_, run, options, fault) => {
+    ['no issue in the first run and a later one, 2 of 8 in another', vendor, [cutTo(0), cutTo(0), cutTo(2)]],
+    ['15 of 40 in the first run', vendor, [cutTo(15)]],
+    ['total 0 in the first run and a later one', contract, [zero, zero]],
+  ] as const)('is requested a second time: %s', async (_, options, faults) => {
     const { script, state, clock } = await open(options);
-    if (run === 'second') {
-      await rig.sync();
+    for (const fault of faults) {
+      const rule = script.at(search, fault);
+      expect(await rig.sync(issues)).toMatchObject(succeeded);
+      expect(rule.fired).toBe(1);
+      expect(await issueDifferences(rig, { bare: options.dialect === 'contract' })).toEqual([]);
       clock.advance(20 * 86_400_000);
       for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, 8)) state.touch(id);
     }
-    const rule = script.at(search, fault);
-    expect(await rig.sync()).toMatchObject(succeeded);
-    expect(rule.fired).toBe(1);
-    expect(await differences(rig, { bare: options.dialect === 'contract' })).toEqual([]);
   });
 
   test('twice is believed, with a warning that states the count', async () => {
@@ -143,29 +140,31 @@ describe('one bad answer to the rest of a list that came truncated with its issu
   const nothing = (name: string): Fault =>
     answering('empty', () => ({ startAt: 0, maxResults: 100, total: 0, isLast: true, [name]: [] }));
 
-  test.each(['changelog values', 'comment comments', 'worklog worklogs'])(
-    'costs nothing: %s',
-    async (names) => {
-      const [endpoint = '', name = ''] = names.split(' ');
-      for (const fault of [nothing(name), status(404), status(403)]) {
-        const { script } = await open({ embedded });
-        const rule = script.at(list(endpoint), fault);
-        expect(await rig.sync(issues)).toMatchObject(succeeded);
-        expect(rule.fired).toBe(1);
-        expect(await issueDifferences(rig)).toEqual([]);
-      }
-    },
-  );
-
-  test('costs nothing where it is the only such list of the run', async () => {
+  test('costs nothing, be it one of many such lists or the only one of the run', async () => {
     const { state, clock, script } = await open({ embedded });
-    await rig.sync();
+    const truth = [...rig.tracker.oracle().issues.values()];
+    const ofIssue = (id: string | undefined) => ({
+      match: ({ path }: { readonly path: string }) => path.includes(`/issue/${id}/`),
+    });
+    const lists = [
+      ['changelog', 'values', truth.filter(({ history }) => history.length > embedded.changelog)],
+      ['comment', 'comments', truth.filter(({ comments }) => comments.length > embedded.comments)],
+      ['worklog', 'worklogs', truth.filter(({ worklogs }) => worklogs.length > embedded.worklogs)],
+    ] as const;
+    const rules = lists.flatMap(([endpoint, name, truncated]) =>
+      [nothing(name), status(404), status(403)].map((fault, n) =>
+        script.at({ ...list(endpoint), ...ofIssue(truncated[n]?.id) }, fault),
+      ),
+    );
+    expect(await rig.sync(issues)).toMatchObject(succeeded);
+    expect(rules.map(({ fired }) => fired)).toEqual(rules.map(() => 1));
+    expect(await issueDifferences(rig)).toEqual([]);
     clock.advance(3 * 86_400_000);
     const [id = ''] = rig.tracker.oracle().issues.keys();
     for (let n = 0; n < 3; n += 1) state.addWorklog(id, 1800);
-    const rule = script.at(list('worklog'), status(404));
+    const only = script.at(list('worklog'), status(404));
     expect(await rig.sync(issues)).toMatchObject(succeeded);
-    expect(rule.fired).toBe(1);
+    expect(only.fired).toBe(1);
     expect(await issueDifferences(rig)).toEqual([]);
     expect(await rig.rows("select from ops.streams where stream = 'issues.worklogs'")).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Fault, status } from '../../simulators/shared/faults.ts';
-import { differences } from '../support/oracle.ts';
+import { differences, issueDifferences } from '../support/oracle.ts';
 import { testRig } from '../support/rig.ts';
 
 const search = '/rest/api/3/search/jql';
@@ -13,48 +13,55 @@ const ofContract = new Set(['startAt', 'maxResults', 'cursor', 'groupId', 'group
 const beyond = ({ query }: { query: Readonly<Record<string, string>> }): boolean =>
   Object.keys(query).some((name) => !ofContract.has(name));
 
-test.each([400, 422])(
-  'a tracker that refuses parameters beyond the contract (%i) is read',
-  async (refusal) => {
-    const rig = await testRig({ dialect: 'contract', bare: true });
-    const { groups } = rig.tracker.oracle();
-    const rule = rig.tracker.script.at({ method: 'GET', ...always, match: beyond }, status(refusal));
-    const settings = { groups: groups.map(({ name }) => name) };
-    expect(await rig.sync({}, { settings })).toMatchObject(succeeded);
-    expect(rule.fired).toBeGreaterThan(0);
-    // The comparison expects no groups of a bare tracker.
-    const wrong = await differences(rig, { bare: true });
-    expect(wrong.filter((line) => !line.startsWith('group'))).toEqual([]);
-    const members = groups.flatMap((group) => group.members);
-    expect(await rig.rows('select from tracker.group_members')).toHaveLength(members.length);
-  },
-);
+test('a tracker that refuses parameters beyond the contract (400, 422) is read', async () => {
+  const rig = await testRig({ dialect: 'contract', bare: true, issues: 20 });
+  const { groups } = rig.tracker.oracle();
+  const refusing = (code: number, isAgile: boolean) =>
+    rig.tracker.script.at(
+      {
+        ...{ method: 'GET', ...always },
+        match: (request) => beyond(request) && request.path.includes('/agile/') === isAgile,
+      },
+      status(code),
+    );
+  const rules = [refusing(400, false), refusing(422, true)];
+  const settings = { groups: groups.map(({ name }) => name) };
+  expect(await rig.sync({}, { settings })).toMatchObject(succeeded);
+  for (const rule of rules) expect(rule.fired).toBeGreaterThan(0);
+  // The comparison expects no groups of a bare tracker.
+  const wrong = await differences(rig, { bare: true });
+  expect(wrong.filter((line) => !line.startsWith('group'))).toEqual([]);
+  const members = groups.flatMap((group) => group.members);
+  expect(await rig.rows('select from tracker.group_members')).toHaveLength(members.length);
+});
 
 test('one refusal of a parameter costs nothing that only it shows: inactive members, descriptions', async () => {
-  const rig = await testRig({ dialect: 'vendor' });
-  await rig.sync();
+  const rig = await testRig({ dialect: 'vendor', issues: 20 });
+  const lists = { streams: ['projects', 'users', 'groups', 'group_members'] };
+  await rig.sync(lists);
   for (const endpoint of ['/rest/api/3/group/member', '/rest/api/3/project/search'])
     rig.tracker.script.at({ endpoint, match: beyond }, status(400));
-  expect(await rig.sync()).toMatchObject({ ...succeeded, deleted: 0, counts: { updated: 0 } });
-  expect(await differences(rig)).toEqual([]);
+  expect(await rig.sync(lists)).toMatchObject({ ...succeeded, deleted: 0, counts: { updated: 0 } });
+  const wrong = await differences(rig);
+  expect(wrong.filter((line) => /^(projects|users|group)/.test(line))).toEqual([]);
 });
 
 test.each([400, 422])('a tracker that refuses an upper bound of `created` (%i) is read', async (refusal) => {
-  const rig = await testRig({ dialect: 'contract' });
+  const rig = await testRig({ dialect: 'contract', issues: 40 });
   const match = ({ body }: { body?: unknown }): boolean => JSON.stringify(body).includes(' < ');
   const rule = rig.tracker.script.at({ endpoint: search, ...always, match }, status(refusal));
   for (let run = 0; run < 2; run += 1) {
-    expect(await rig.sync()).toMatchObject(succeeded);
-    expect(await differences(rig)).toEqual([]);
+    expect(await rig.sync(issues)).toMatchObject(succeeded);
+    expect(await issueDifferences(rig)).toEqual([]);
     rig.tracker.clock.advance(86_400_000);
     rig.tracker.state.create('PAY');
   }
   expect(rule.fired).toBeGreaterThan(0);
-  expect(await rig.reconcile()).toMatchObject({ ...succeeded, deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ ...succeeded, deleted: 0 });
 });
 
 test('a list that is refused after its first page is not continued with other parameters', async () => {
-  const rig = await testRig({ dialect: 'vendor', users: 130 });
+  const rig = await testRig({ dialect: 'vendor', users: 130, issues: 5 });
   const endpoint = '/rest/api/3/group/member';
   const isLater = ({ query }: { query: Readonly<Record<string, string>> }) => Number(query.startAt ?? 0) > 0;
   const rule = rig.tracker.script.at({ endpoint, ...always, match: isLater }, status(400));
@@ -78,7 +85,7 @@ test.each([
   ['whole seconds, with epoch literals alone', (at: string) => `"${at.replace(/\.\d+/, '')}"`, true],
   ['numbers of seconds', (at: string) => String(Math.floor(Date.parse(at) / 1000)), false],
 ])('instants that a search writes as %s are read', async (name, instant, epochAlone) => {
-  const rig = await testRig({ dialect: 'contract', bare: true });
+  const rig = await testRig({ dialect: 'contract', bare: true, issues: 40 });
   const isQuoted = ({ body }: { body?: unknown }): boolean =>
     epochAlone && /(created|updated)[ <>=]+\\?"?\d{4}[-/]/.test(JSON.stringify(body));
   rig.tracker.script.at({ endpoint: search, ...always }, written(name, instant));

@@ -14,20 +14,14 @@ import { parseJson } from '../../../../src/core/json.ts';
 import type { Json } from '../../../../src/core/request.ts';
 import type { Window } from '../../../../src/core/stream.ts';
 
+const clocks = new Map<string, Intl.DateTimeFormat>();
 /** What the clocks of a zone show at an instant, as milliseconds of a clock in UTC. */
 const wallOf = (timeZone: string, at: number): number => {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-    ...{ hour: 'numeric', minute: 'numeric' },
-  } as const).formatToParts(at);
-  const {
-    year = 0,
-    month = 1,
-    day = 1,
-    hour = 0,
-    minute = 0,
-  } = Object.fromEntries(parts.map(({ type, value }) => [type, Number(value)]));
-  return Date.UTC(year, month - 1, day, hour, minute);
+  const clock =
+    clocks.get(timeZone) ??
+    new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  clocks.set(timeZone, clock);
+  return Date.parse(`${clock.format(at).replace(' ', 'T')}Z`);
 };
 
 /** All instants that a server in a zone may read a quoted literal as; none where clocks skip it. */
@@ -172,15 +166,8 @@ describe('lists', () => {
     const id = idBy('id', 'name');
     const [big] = list(parseJson(Buffer.from('[{"id":9007199254740993}]')));
     const records = [{ id: '7' }, { id: 7 }, big, { name: 'n' }, {}, null, 'x'];
-    expect(records.map((record) => id(record as Json))).toEqual([
-      '7',
-      '7',
-      '9007199254740993',
-      'n',
-      '',
-      '',
-      '',
-    ]);
+    const ids = ['7', '7', '9007199254740993', 'n', '', '', ''];
+    expect(records.map((record) => id(record as Json))).toEqual(ids);
     expect(idBy('toString')({})).toBe('');
   });
 });

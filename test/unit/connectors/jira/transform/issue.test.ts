@@ -30,6 +30,23 @@ import {
 const words = (text: string): readonly string[] => text.split(' ');
 const json = (text: unknown): unknown => JSON.parse(String(text));
 
+/** The catalogue of a site with these custom fields: their names and types. */
+const customFieldsOf = (
+  fields: Readonly<Record<string, readonly [name: string, custom: string]>>,
+  others: readonly (readonly [string, FieldFact])[] = [],
+) =>
+  catalogueOf(
+    new Map<string, FieldFact>([
+      ...Object.entries(fields).map(
+        ([id, [name, schema_custom]]) =>
+          [id, { name, custom: true, schema_custom, schema_type: 'number' }] as const,
+      ),
+      ...others,
+    ]),
+  );
+const agile = (name: string): string =>
+  `com.pyxis.greenhopper.jira:${name.replace(/^(?=sprint|epic)/, 'gh-')}`;
+
 const rejection = (record: unknown): { code: string; field: string | undefined; message: string } => {
   try {
     mapIssue(record);
@@ -88,7 +105,6 @@ describe('an issue of the vendor', () => {
       priority: 'Medium',
       _extra: null,
     });
-    expect(Object.keys(row).sort()).toEqual(Object.keys(issues.columns).sort());
     expect(json(row.custom_fields)).toEqual({
       customfield_10016: 5,
       customfield_10020: fields.customfield_10020,
@@ -97,24 +113,24 @@ describe('an issue of the vendor', () => {
     expect(nestedLists).toBeUndefined();
   });
 
-  it('has of a link that shows both ends the other one, and a link to itself from each side', () => {
+  it('has the other end of a link that shows both, and a link to itself from each side', () => {
     const type = { id: '10000', name: 'Blocks', inward: 'is blocked by', outward: 'blocks' };
-    const here = { id: '10063', key: 'PROJ-7' };
-    const there = { id: '10064', key: 'PROJ-8' };
-    const issuelinks = [
-      { id: '1', type, outwardIssue: there, inwardIssue: here },
-      { id: '2', type, outwardIssue: here, inwardIssue: there },
-      { id: '3', type, outwardIssue: here },
-      { id: '3', type, inwardIssue: here },
+    const [self, other] = [
+      { id: '10063', key: 'PROJ-7' },
+      { id: '10064', key: 'PROJ-8' },
     ];
-    const { children } = mapIssue(issue({ issuelinks }));
-    expect(
-      children.links?.map(({ link_id, direction, other_issue_key }) => [link_id, direction, other_issue_key]),
-    ).toEqual([
-      [1, 'outward', 'PROJ-8'],
-      [2, 'inward', 'PROJ-8'],
-      [3, 'outward', 'PROJ-7'],
-      [3, 'inward', 'PROJ-7'],
+    const issuelinks = [
+      { id: '1', type, outwardIssue: other, inwardIssue: self },
+      { id: '2', type, outwardIssue: self, inwardIssue: other },
+      { id: '3', type, outwardIssue: self },
+      { id: '3', type, inwardIssue: self },
+    ];
+    const links = mapIssue(issue({ issuelinks })).children.links ?? [];
+    expect(links.map((link) => `${link.link_id} ${link.direction} ${link.other_issue_key}`)).toEqual([
+      '1 outward PROJ-8',
+      '2 inward PROJ-8',
+      '3 outward PROJ-7',
+      '3 inward PROJ-7',
     ]);
   });
 
@@ -176,14 +192,13 @@ describe('an issue of the vendor', () => {
     ]);
   });
 
-  it('takes a worklog at the word of its list whatever address it bears, as in the vendor’s own example', () => {
+  it('has every worklog of its list, whatever issue the worklog names, as in the vendor’s own example', () => {
     const self = 'https://your-domain.atlassian.net/rest/api/3/issue/10010/worklog/10000';
     const one = { self, id: '100028', started: '2021-01-17T12:34:00.000+0000', timeSpentSeconds: 12000 };
-    const told = (more: object) =>
-      mapIssue(issue({ worklog: { worklogs: [{ ...one, ...more }], total: 1 } }));
-    expect(told({}).children.worklogs).toHaveLength(1);
-    expect(told({ issueId: '10063' }).children.worklogs).toHaveLength(1);
-    expect(told({ issueId: '10002' }).children.worklogs).toHaveLength(1);
+    for (const more of [{}, { issueId: '10063' }, { issueId: '10002' }]) {
+      const worklog = { worklogs: [{ ...one, ...more }], total: 1 };
+      expect(mapIssue(issue({ worklog })).children.worklogs).toHaveLength(1);
+    }
   });
 
   it('brings its comments and worklogs with their originals', () => {
@@ -205,21 +220,19 @@ describe('an issue of the vendor', () => {
     ]);
   });
 
-  it('keeps of its versions and components what they are for, and with its place what has no column', () => {
+  it('keeps descriptions of versions and components, and their members without a column by path', () => {
+    const component = { id: '1', name: 'API', description: 'What others call', self: 'https://e' };
+    const version = {
+      id: '2',
+      name: '2.0',
+      description: 'The big one',
+      startDate: '2020-06-01',
+      overdue: true,
+    };
     const { row, children } = mapIssue(
       issue({
-        components: [
-          {
-            id: '1',
-            name: 'API',
-            description: 'What others call',
-            self: 'https://e',
-            lead: { accountId: 'a' },
-          },
-        ],
-        fixVersions: [
-          { id: '2', name: '2.0', description: 'The big one', startDate: '2020-06-01', overdue: true },
-        ],
+        components: [{ ...component, lead: { accountId: 'a' } }],
+        fixVersions: [version],
         versions: [{ id: '3' }, { id: '4', driver: 'd', approvers: null }],
       }),
     );
@@ -230,15 +243,13 @@ describe('an issue of the vendor', () => {
     expect(json(row._extra)).toEqual({ 'components[0].lead': { accountId: 'a' }, 'versions[1].driver': 'd' });
   });
 
-  it('keeps the id of the group that may see a comment or a worklog: its name may become another', () => {
+  it('keeps the id of the group that may see a comment or a worklog, because its name can change', () => {
     const visibility = { type: 'group', value: 'devs', identifier: 'g-1', hidden: false };
+    const restricted = recorded.worklog('2', { visibility: { ...visibility, identifier: 'devs' } });
     const { children } = mapIssue(
       issue({
         comment: { comments: [comment('1', { visibility })], total: 1 },
-        worklog: {
-          worklogs: [recorded.worklog('2', { visibility: { ...visibility, identifier: 'devs' } })],
-          total: 1,
-        },
+        worklog: { worklogs: [restricted], total: 1 },
       }),
     );
     expect(children.comments?.[0]?.visibility).toBe('group:devs');
@@ -248,52 +259,30 @@ describe('an issue of the vendor', () => {
     });
     expect(json(children.worklogs?.[0]?._extra)).toEqual({ 'visibility.hidden': false });
   });
-
-  it('gives every child exactly the columns of its table', () => {
-    const { children } = mapIssue(issue());
-    expect(Object.keys(children).sort()).toEqual(Object.keys(issueChildren).sort());
-    for (const [name, child] of Object.entries(issueChildren))
-      for (const row of children[name] ?? [])
-        expect(Object.keys(row).sort(), name).toEqual(Object.keys(child.table.columns).sort());
-  });
 });
 
 describe('lists that come with an issue', () => {
-  it('are fetched when they did not come', () => {
-    const { children, nestedLists } = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
-    expect(Object.keys(children).sort()).toEqual([
-      'components',
-      'keys',
-      'labels',
-      'links',
-      'sprints',
-      'versions',
-    ]);
-    expect(nestedLists?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments', 'worklogs']);
-  });
-
-  it('are fetched when they came truncated, and then not given in part', () => {
-    const record = issue(
-      {
-        comment: { comments: [comment('1')], total: 2 },
-        worklog: { worklogs: [], total: 1 },
-      },
-      { changelog: { ...recorded.changelog, total: 3 } },
+  it('are fetched when they did not come, or came truncated: a part is not used', () => {
+    const missing = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
+    const truncated = mapIssue(
+      issue(
+        { comment: { comments: [comment('1')], total: 2 }, worklog: { worklogs: [], total: 1 } },
+        { changelog: { ...recorded.changelog, total: 3 } },
+      ),
     );
-    const { children, nestedLists } = mapIssue(record);
-    expect(Object.keys(children)).not.toEqual(expect.arrayContaining(['changelog']));
-    expect(children).not.toHaveProperty('comments');
-    expect(children).not.toHaveProperty('worklogs');
-    expect(nestedLists?.map(({ child, walk }) => [child, walk.first.path])).toEqual([
-      ['changelog', '/changelog'],
-      ['keys', '/changelog'],
-      ['comments', '/comments'],
-      ['worklogs', '/worklogs'],
-    ]);
-    expect(nestedLists?.[0]?.walk).toBe(nestedLists?.[1]?.walk);
+    for (const { children, nestedLists } of [missing, truncated]) {
+      expect(Object.keys(children).sort()).toEqual(words('components keys labels links sprints versions'));
+      expect(nestedLists?.map(({ child, walk }) => `${child} ${walk.first.path}`)).toEqual([
+        'changelog /changelog',
+        'keys /changelog',
+        'comments /comments',
+        'worklogs /worklogs',
+      ]);
+      expect(nestedLists?.[0]?.walk).toBe(nestedLists?.[1]?.walk);
+    }
   });
 
-  it('are mapped from the fetched records; former keys only where they are news', () => {
+  it('are mapped from the fetched records; former keys only where they are new', () => {
     const { nestedLists, children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, total: 3 } }));
     const older = history('10400', [{ field: 'Key', fromString: 'ANCIENT-1', toString: 'OLD-3' }]);
     const records = [...recorded.changelog.histories, older, older];
@@ -311,18 +300,11 @@ describe('lists that come with an issue', () => {
     );
   });
 
-  it.each([
-    [2, true],
-    [null, true],
-    [undefined, true],
-    [1, true],
-    [3, false],
-    [-1, false],
-    [1.5, false],
-    ['2', false],
-  ])('with a stated total of %j and two records delivered are complete: %s', (total, complete) => {
-    const { children } = mapIssue(issue({ comment: { comments: [comment('1'), comment('2')], total } }));
-    expect('comments' in children).toBe(complete);
+  it('are complete when they have as many records as their total, or no total', () => {
+    const isComplete = (total: unknown) =>
+      'comments' in mapIssue(issue({ comment: { comments: [comment('1'), comment('2')], total } })).children;
+    for (const total of [2, null, undefined, 1]) expect([total, isComplete(total)]).toEqual([total, true]);
+    for (const total of [3, -1, 1.5, '2']) expect([total, isComplete(total)]).toEqual([total, false]);
   });
 
   it('do not become complete by repeating a record', () => {
@@ -334,11 +316,11 @@ describe('lists that come with an issue', () => {
     }
   });
 
-  const changed = (items: readonly unknown[], known = catalogue) =>
-    mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), known).children;
+  const changed = (items: readonly unknown[], siteFields = catalogue) =>
+    mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), siteFields).children;
   const fieldIds = ({ changelog }: Mapped['children']) => changelog?.map(({ field_id }) => field_id);
 
-  it('may have an author who is missing, anonymous or known by key or name only', () => {
+  it('may have an author who is missing, anonymous or has a key or a name only', () => {
     const items = [{ field: 'summary', toString: 'x' }];
     const named = [{ displayName: 'Anonymous' }, { key: 'JIRAUSER1', name: 'ann' }, { name: 'ann' }];
     const histories = [undefined, null, ...named].map((author, at) =>
@@ -352,7 +334,7 @@ describe('lists that come with an issue', () => {
     const custom = { field: 'Key', fieldtype: 'custom', from: null, fromString: 'LICENCE-1', to: null };
     const children = changed([
       { ...custom, fieldId: 'customfield_10077', toString: 'LICENCE-2' },
-      // Of a field that was deleted: its id is not known any more.
+      // Of a field that was deleted: it has no id any more.
       { ...custom, toString: 'x'.repeat(3000) },
       { field: 'Key', fieldtype: 'jira', from: null, fromString: 'OLD-3', to: null, toString: 'PROJ-7' },
     ]);
@@ -361,27 +343,20 @@ describe('lists that come with an issue', () => {
   });
 
   it('name a custom field without an id by its only field of that name, never as one of the tracker itself', () => {
-    const fact = (name: string, schema_custom: string) => ({ name, custom: true, schema_custom });
-    const known = catalogueOf(
-      new Map<string, FieldFact>([
-        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
-        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
-        ['customfield_1', fact('Team', 'com.example:team')],
-        ['customfield_2', fact('Team', 'com.example:team')],
-      ]),
-    );
+    const siteFields = customFieldsOf({
+      customfield_10007: ['Sprint', agile('sprint')],
+      customfield_10020: ['Sprint', agile('sprint')],
+      customfield_1: ['Team', 'com.example:team'],
+      customfield_2: ['Team', 'com.example:team'],
+    });
     const items = ['Sprint', 'Team', 'status'].map((field) => ({ field, fieldtype: 'custom', to: '7' }));
-    expect(fieldIds(changed([...items, { field: 'status', fieldtype: 'jira', to: '7' }], known))).toEqual([
-      'customfield_10007',
-      'Team',
-      'custom field status',
-      'status',
-    ]);
+    const children = changed([...items, { field: 'status', fieldtype: 'jira', to: '7' }], siteFields);
+    expect(fieldIds(children)).toEqual(['customfield_10007', 'Team', 'custom field status', 'status']);
   });
 
   it('keep with a change what made it, and members of an item that repeat no value', () => {
     const assignee = { field: 'assignee', fieldtype: 'jira', from: null, to: 'a', tmpToAccountId: 'a' };
-    // Of a field that was deleted: only its type says that it was the site's own.
+    // Of a deleted field: only its type says that it was a custom one.
     const team = { field: 'Team', fieldtype: 'custom', to: '7', place: 3 };
     const historyMetadata = { type: 'automation', cause: { id: '17' } };
     const histories = [
@@ -406,43 +381,33 @@ describe('lists that come with an issue', () => {
 });
 
 describe('custom fields', () => {
-  const customFields = (values: recorded.Fields): unknown =>
-    json(
-      mapIssue({
-        ...issue(),
-        fields: { ...without('customfield_10016', 'customfield_10020').fields, ...values },
-      }).row.custom_fields,
-    );
+  const customFields = (values: recorded.Fields): unknown => {
+    const { fields: rest } = without('customfield_10016', 'customfield_10020');
+    return json(mapIssue(issue({}, { fields: { ...rest, ...values } })).row.custom_fields);
+  };
 
   const option = (value: string, more = {}) => ({ self: 'https://x', value, id: '10', ...more });
-  it.each<[unknown, unknown]>([
-    [option('Blue'), 'Blue'],
-    [
-      [option('Red'), option('Green')],
-      ['Red', 'Green'],
-    ],
-    [ann, ann.accountId],
-    [
-      [ann, bob],
-      [ann.accountId, bob.accountId],
-    ],
-    [option('Europe', { child: option('Berlin') }), ['Europe', 'Berlin']],
-    [
-      [null, option('x')],
-      [null, 'x'],
-    ],
-    ...['text', ['a', 'b'], false, 0, '', []].map((same): [unknown, unknown] => [same, same]),
-    [
-      { name: 'jira-users', groupId: 'x' },
-      { name: 'jira-users', groupId: 'x' },
-    ],
-    [
-      { value: 'EUR', amount: 5 },
-      { value: 'EUR', amount: 5 },
-    ],
-    [null, undefined],
-  ])('%j is kept as %j', (value, kept) => {
-    expect(customFields({ customfield_1: value })).toEqual(kept === undefined ? {} : { customfield_1: kept });
+  it('keep options by their labels, people by their ids, and other values as they are', () => {
+    const group = { name: 'jira-users', groupId: 'x' };
+    const money = { value: 'EUR', amount: 5 };
+    const kept: readonly (readonly [unknown, unknown])[] = [
+      [option('Blue'), 'Blue'],
+      [[option('Red'), option('Green')], words('Red Green')],
+      [ann, ann.accountId],
+      [
+        [ann, bob],
+        [ann.accountId, bob.accountId],
+      ],
+      [option('Europe', { child: option('Berlin') }), words('Europe Berlin')],
+      [
+        [null, option('x')],
+        [null, 'x'],
+      ],
+      ...['text', ['a', 'b'], false, 0, '', [], group, money].map((same) => [same, same] as const),
+    ];
+    for (const [value, expected] of kept)
+      expect(customFields({ customfield_1: value })).toEqual({ customfield_1: expected });
+    expect(customFields({ customfield_1: null })).toEqual({});
   });
 
   it('keep numbers exactly', () => {
@@ -472,25 +437,21 @@ describe('custom fields', () => {
     expect(mapIssue(second).row.story_points).toBe(text);
   });
 
-  it('that only the catalogue knows as custom are custom; other unknown fields are kept in _extra', () => {
-    const known = { ...noCatalogue, fieldsById: new Map([['risk', { name: 'Risk', custom: true }]]) };
-    const { row } = mapIssue(issue({ risk: 'high', attachment: [{ id: '1' }], nothing: null }), known);
+  it('are those that the catalogue lists as custom; other fields without a column are kept in _extra', () => {
+    const siteFields = { ...noCatalogue, fieldsById: new Map([['risk', { name: 'Risk', custom: true }]]) };
+    const { row } = mapIssue(issue({ risk: 'high', attachment: [{ id: '1' }], nothing: null }), siteFields);
     expect(json(row.custom_fields)).toMatchObject({ risk: 'high' });
     expect(json(row._extra)).toEqual({ attachment: [{ id: '1' }] });
   });
 
   it('reveal the sprints by their shape where no catalogue names the field', () => {
-    expect(mapIssue(issue(), noCatalogue).children.sprints).toEqual(mapIssue(issue()).children.sprints);
+    const sprintsOf = (changes: recorded.Fields) => mapIssue(issue(changes), noCatalogue).children.sprints;
+    expect(sprintsOf({})).toEqual(mapIssue(issue()).children.sprints);
     const one = { name: 'One', state: 'active' };
     for (const id of [37, '37'])
-      expect(
-        mapIssue(issue({ customfield_10020: [{ ...one, id }] }), noCatalogue).children.sprints,
-      ).toMatchObject([{ ...one, sprint_id: 37 }]);
-    const other = {
-      customfield_10020: null,
-      customfield_99: [{ id: 1, name: 'not a sprint', state: 'odd' }],
-    };
-    expect(mapIssue(issue(other), noCatalogue).children.sprints).toEqual([]);
+      expect(sprintsOf({ customfield_10020: [{ ...one, id }] })).toMatchObject([{ ...one, sprint_id: 37 }]);
+    const other = [{ id: 1, name: 'not a sprint', state: 'odd' }];
+    expect(sprintsOf({ customfield_10020: null, customfield_99: other })).toEqual([]);
   });
 
   it('and the fields of the agile API give each sprint once', () => {
@@ -505,24 +466,19 @@ describe('custom fields', () => {
 
   it.each([
     [
-      { fields: { issuetype: { hierarchyLevel: '1' } } },
       'parent.fields.issuetype.hierarchyLevel',
+      { fields: { issuetype: { hierarchyLevel: '1' } } },
       '1',
-      'a whole number',
-      'text',
+      'a whole number, got text',
     ],
-    [{ fields: { issuetype: 'Epic' } }, 'parent.fields.issuetype', 'Epic', 'an object', 'text'],
-    [{ fields: [] }, 'parent.fields', [], 'an object', 'a list'],
-  ])(
-    'say why a parent is not taken for the epic where its level cannot be read: %j',
-    (odd, path, raw, expected, got) => {
-      const { row, notes } = mapIssue(issue({ parent: { id: '10001', key: 'PROJ-1', ...odd } }));
-      const reason = `expected ${expected}, got ${got}`;
-      expect(row).toMatchObject({ parent_id: 10001, epic_id: null });
-      expect(json(row._extra)).toMatchObject({ [path]: { _raw: raw, _reason: reason } });
-      expect(notes).toContain(`fields.${path}: ${reason}`);
-    },
-  );
+    ['parent.fields.issuetype', { fields: { issuetype: 'Epic' } }, 'Epic', 'an object, got text'],
+    ['parent.fields', { fields: [] }, [], 'an object, got a list'],
+  ])('say why a parent with an unreadable level is not taken for the epic: %s', (path, odd, raw, why) => {
+    const { row, notes } = mapIssue(issue({ parent: { id: '10001', key: 'PROJ-1', ...odd } }));
+    expect(row).toMatchObject({ parent_id: 10001, epic_id: null });
+    expect(json(row._extra)).toMatchObject({ [path]: { _raw: raw, _reason: `expected ${why}` } });
+    expect(notes).toContain(`fields.${path}: expected ${why}`);
+  });
 
   it('give the epic by its link where nothing else does', () => {
     const { row } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }));
@@ -530,42 +486,30 @@ describe('custom fields', () => {
   });
 
   it('are found in the list of fields by their types and names', () => {
-    const fact = (name: string, schemaCustom: string | null, schemaType = 'number') => ({
-      name,
-      custom: true,
-      schema_custom: schemaCustom,
-      schema_type: schemaType,
-    });
-    const found = catalogueOf(
-      new Map<string, FieldFact>([
-        ['customfield_3', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint', 'array')],
-        ['customfield_2', fact('Story Points', 'com.atlassian.jira.plugin.system.customfieldtypes:float')],
-        ['customfield_1', fact('Schätzung', 'com.pyxis.greenhopper.jira:jsw-story-points')],
-        ['customfield_4', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link', 'any')],
-        ['story_points', { name: 'Story points', custom: false, schema_type: 'number' }],
-      ]),
+    const system = ['story_points', { name: 'Story points', custom: false, schema_type: 'number' }] as const;
+    const siteFields = customFieldsOf(
+      {
+        customfield_3: ['Sprint', agile('sprint')],
+        customfield_2: ['Story Points', 'com.atlassian.jira.plugin.system.customfieldtypes:float'],
+        customfield_1: ['Schätzung', agile('jsw-story-points')],
+        customfield_4: ['Epic Link', agile('epic-link')],
+      },
+      [system],
     );
-    expect(found).toMatchObject({
+    expect(siteFields).toMatchObject({
       storyPoints: ['customfield_1', 'customfield_2'],
       sprintFields: ['customfield_3'],
       epicLinks: ['customfield_4'],
     });
   });
 
-  it('are read from whichever field of their type the issue uses, where an import left the site with several', () => {
-    const fact = (name: string, schemaCustom: string) => ({
-      name,
-      custom: true,
-      schema_custom: schemaCustom,
+  it('are read from the field that the issue uses, where an import left the site with several of a type', () => {
+    const several = customFieldsOf({
+      customfield_10007: ['Sprint', agile('sprint')],
+      customfield_10020: ['Sprint', agile('sprint')],
+      customfield_10008: ['Epic Link', agile('epic-link')],
+      customfield_10014: ['Epic Link', agile('epic-link')],
     });
-    const several = catalogueOf(
-      new Map<string, FieldFact>([
-        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
-        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
-        ['customfield_10008', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
-        ['customfield_10014', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
-      ]),
-    );
     const { row, children } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }), several);
     expect(children.sprints).toMatchObject([{ sprint_id: 7 }]);
     expect(row.epic_key).toBe('PROJ-2');
@@ -602,25 +546,17 @@ describe('a field that changed its type', () => {
   );
 
   it('within one element costs that value only', () => {
-    const components = [
-      { id: '1', name: 5 },
-      { name: 'no id' },
-      'text',
-      { id: 'abc', name: 'x' },
-      { id: '2', name: 'ok' },
-    ];
+    const bad = [{ id: '1', name: 5 }, { name: 'no id' }, 'text', { id: 'abc', name: 'x' }];
+    const components = [...bad, { id: '2', name: 'ok' }];
     const { row, children, notes } = mapIssue(issue({ components }));
     expect(children.components?.map(({ component_id, name }) => [component_id, name])).toEqual([
       [1, null],
       [2, 'ok'],
     ]);
     expect(row.components).toEqual(['ok']);
-    expect(Object.keys(json(row._extra) as object)).toEqual([
-      'components[0].name',
-      'components[1].id',
-      'components[2].id',
-      'components[3].id',
-    ]);
+    expect(Object.keys(json(row._extra) as object)).toEqual(
+      words('components[0].name components[1].id components[2].id components[3].id'),
+    );
     // One note a field, so that ten thousand issues do not make ten thousand notes.
     expect(notes).toEqual([
       'fields.components[].name: expected text, got a number',
@@ -643,7 +579,7 @@ describe('a field that changed its type', () => {
   });
 });
 
-describe('an issue that cannot be told truly is rejected', () => {
+describe('an issue with a bad key or a value that cannot be typed is rejected', () => {
   it('and the error says which, what and where', () => {
     expect(rejection(without('updated'))).toEqual({
       code: 'missing_field',
@@ -652,106 +588,80 @@ describe('an issue that cannot be told truly is rejected', () => {
     });
   });
 
-  it.each<[unknown, string, string]>([
+  it.each([
     [5, 'bad_type', '(record)'],
     [[], 'bad_type', '(record)'],
     [{}, 'missing_field', 'id'],
-    [issue({}, { id: 'abc' }), 'bad_type', 'id'],
-    [issue({}, { id: '007' }), 'bad_type', 'id'],
-    [issue({}, { id: 1.5 }), 'bad_type', 'id'],
-    [issue({}, { id: '9223372036854775808' }), 'bad_integer', 'id'],
-    [issue({}, { id: 2 ** 64 }), 'bad_integer', 'id'],
-    [issue({}, { id: new ExactNumber('9223372036854775808') }), 'bad_integer', 'id'],
-    [issue({}, { id: new ExactNumber('1e400') }), 'bad_integer', 'id'],
-    [issue({}, { key: '' }), 'missing_field', 'key'],
-    [issue({}, { key: 7 }), 'bad_type', 'key'],
-    [issue({}, { key: 'K'.repeat(2601) }), 'key_too_long', 'key'],
-    [issue({}, { key: '€'.repeat(867) }), 'key_too_long', 'key'],
-    [issue({}, { key: 'A\0-1' }), 'bad_text', 'key'],
-    [issue({}, { fields: null }), 'missing_field', 'fields'],
-    [issue({ project: 'PROJ' }), 'bad_type', 'fields.project'],
-    [issue({ project: {} }), 'missing_field', 'fields.project.id'],
-    [issue({ status: null }), 'missing_field', 'fields.status'],
-    [issue({ status: { id: 'x' } }), 'bad_type', 'fields.status.id'],
-    [issue({ created: 'now' }), 'bad_instant', 'fields.created'],
-    [issue({ updated: '2024-02-30T00:00:00.000+0000' }), 'bad_instant', 'fields.updated'],
-    [issue({ resolutiondate: 'infinity' }), 'bad_instant', 'fields.resolutiondate'],
-    [issue({ duedate: '2024-02-30' }), 'bad_date', 'fields.duedate'],
-    [issue({ labels: ['ok', 'a\udfff'] }), 'bad_text', 'fields.labels'],
-    [issue({ labels: ['x'.repeat(3000)] }), 'key_too_long', 'fields.labels'],
-    [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
-    [issue({ customfield_10016: new ExactNumber('1e200000') }), 'bad_number', 'fields.customfield_10016'],
-    [issue({ customfield_1: Number.POSITIVE_INFINITY }), 'bad_number', 'fields.customfield_1'],
-    [
-      issue({ customfield_10020: [{ id: 1, name: 'S', startDate: 'soon' }] }),
-      'bad_instant',
-      'fields.customfield_10020[0].startDate',
-    ],
-    [
-      issue({ fixVersions: [{ id: '1', releaseDate: '2020-1-1' }] }),
-      'bad_date',
-      'fields.fixVersions[0].releaseDate',
-    ],
-    [
-      issue({ comment: { comments: [comment('1'), comment('2', { created: null })] } }),
-      'missing_field',
-      'fields.comment.comments[1].created',
-    ],
-    [
-      issue({ worklog: { worklogs: [{ id: '1', started: '2020-06-12T08:13:13.360+0800' }] } }),
-      'missing_field',
-      'fields.worklog.worklogs[0].timeSpentSeconds',
-    ],
-    [
-      issue({}, { changelog: { histories: [history('1', [{}])] } }),
-      'missing_field',
-      'changelog.histories[0].items[].field',
-    ],
-    [
-      issue({}, { changelog: { histories: [history('1', [], { created: 'x' })] } }),
-      'bad_instant',
-      'changelog.histories[0].created',
-    ],
-    [issue({}, { changelog: { histories: [5] } }), 'bad_type', 'changelog.histories[0].(record)'],
-  ])('%#: with the code and the field', (record, code, field) => {
+  ])('%j: %s %s', (record, code, field) => {
     expect(rejection(record)).toMatchObject({ code, field });
+  });
+
+  const big = '9223372036854775808';
+  const badSprint = [{ id: 1, name: 'S', startDate: 'soon' }];
+  const badComment = { comments: [comment('1'), comment('2', { created: null })] };
+  const badWorklog = { worklogs: [{ id: '1', started: '2020-06-12T08:13:13.360+0800' }] };
+  const histories = (one: unknown) => ({ histories: [one] });
+
+  it.each<[field: string, value: unknown, code: string, within?: string]>([
+    ['id', 'abc', 'bad_type'],
+    ['id', '007', 'bad_type'],
+    ['id', 1.5, 'bad_type'],
+    ['id', big, 'bad_integer'],
+    ['id', 2 ** 64, 'bad_integer'],
+    ['id', new ExactNumber(big), 'bad_integer'],
+    ['id', new ExactNumber('1e400'), 'bad_integer'],
+    ['key', '', 'missing_field'],
+    ['key', 7, 'bad_type'],
+    ['key', 'K'.repeat(2601), 'key_too_long'],
+    ['key', '€'.repeat(867), 'key_too_long'],
+    ['key', 'A\0-1', 'bad_text'],
+    ['fields', null, 'missing_field'],
+    ['fields.project', 'PROJ', 'bad_type'],
+    ['fields.project', {}, 'missing_field', '.id'],
+    ['fields.status', null, 'missing_field'],
+    ['fields.status', { id: 'x' }, 'bad_type', '.id'],
+    ['fields.created', 'now', 'bad_instant'],
+    ['fields.updated', '2024-02-30T00:00:00.000+0000', 'bad_instant'],
+    ['fields.resolutiondate', 'infinity', 'bad_instant'],
+    ['fields.duedate', '2024-02-30', 'bad_date'],
+    ['fields.labels', ['ok', 'a\udfff'], 'bad_text'],
+    ['fields.labels', ['x'.repeat(3000)], 'key_too_long'],
+    ['fields.timespent', new ExactNumber(big), 'bad_integer'],
+    ['fields.customfield_10016', new ExactNumber('1e200000'), 'bad_number'],
+    ['fields.customfield_1', Number.POSITIVE_INFINITY, 'bad_number'],
+    ['fields.customfield_10020', badSprint, 'bad_instant', '[0].startDate'],
+    ['fields.fixVersions', [{ id: '1', releaseDate: '2020-1-1' }], 'bad_date', '[0].releaseDate'],
+    ['fields.comment', badComment, 'missing_field', '.comments[1].created'],
+    ['fields.worklog', badWorklog, 'missing_field', '.worklogs[0].timeSpentSeconds'],
+    ['changelog', histories(history('1', [{}])), 'missing_field', '.histories[0].items[].field'],
+    ['changelog', histories(history('1', [], { created: 'x' })), 'bad_instant', '.histories[0].created'],
+    ['changelog', histories(5), 'bad_type', '.histories[0].(record)'],
+  ])('%#: a bad %s', (path, value, code, within = '') => {
+    const [name = '', field] = path.split('.');
+    const record = field === undefined ? issue({}, { [name]: value }) : issue({ [field]: value });
+    expect(rejection(record)).toMatchObject({ code, field: `${path}${within}` });
   });
 
   it('when it is deeper than Postgres takes, with the process alive', () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < 100_000; level++) deep = { content: [deep] };
-    expect(rejection(issue({ description: deep }))).toMatchObject({
-      code: 'too_deep',
-      field: 'fields.description',
-    });
-    expect(rejection(issue({ customfield_1: deep }))).toMatchObject({
-      code: 'too_deep',
-      field: 'fields.customfield_1',
-    });
-    expect(rejection(issue({ unknown: deep }))).toMatchObject({ code: 'too_deep', field: 'fields.unknown' });
+    for (const name of words('description customfield_1 unknown'))
+      expect(rejection(issue({ [name]: deep }))).toMatchObject({ code: 'too_deep', field: `fields.${name}` });
   });
 
-  it('but ids up to 64 bits are exact', () => {
-    expect(mapIssue(issue({}, { id: '9223372036854775807' })).row.id).toBe(9223372036854775807n);
-    expect(mapIssue(issue({}, { id: new ExactNumber('9007199254740993') })).row.id).toBe(9007199254740993n);
+  it('but numbers up to 64 bits are exact, and long keys are kept', () => {
+    for (const digits of words(
+      '9223372036854775807 9007199254740993 9007199254740992 9007199254740994 1152921504606847000 9223372036854774784',
+    )) {
+      expect(mapIssue(issue({}, { id: digits })).row.id).toBe(BigInt(digits));
+      const text = JSON.stringify(issue({ timespent: 0 }, { id: 0 }))
+        .replace('"id":0', `"id":${digits}`)
+        .replace('"timespent":0', `"timespent":-${digits}`);
+      const exact = { id: BigInt(digits), time_spent_seconds: -BigInt(digits) };
+      expect(mapIssue(parseJson(Buffer.from(text))).row).toMatchObject(exact);
+    }
     expect(mapIssue(issue({}, { id: 1e16 })).row.id).toBe(10_000_000_000_000_000n);
     expect(mapIssue(issue({}, { key: 'K'.repeat(2600) })).row.key).toHaveLength(2600);
-  });
-
-  it.each([
-    '9007199254740992',
-    '9007199254740994',
-    '-9007199254740992',
-    '1152921504606847000',
-    '9223372036854774784',
-  ])('and so is %s, whether or not a double holds it too', (digits) => {
-    const read = JSON.stringify(issue({ timespent: 0 }, { id: 0 }))
-      .replace('"id":0', `"id":${digits}`)
-      .replace('"timespent":0', `"timespent":${digits}`);
-    expect(mapIssue(parseJson(Buffer.from(read))).row).toMatchObject({
-      id: BigInt(digits),
-      time_spent_seconds: BigInt(digits),
-    });
   });
 });
 
@@ -770,26 +680,21 @@ describe('keys that name things of JavaScript', () => {
   });
 });
 
-describe('whatever a server sends', () => {
-  const anything = fc.oneof(
-    fc.jsonValue(),
-    fc.constantFrom(
-      '2020-06-12T08:13:13.360+0800',
-      '10063',
-      2 ** 60,
-      new ExactNumber('1e400'),
-      'a\0',
-      '\ud800',
-      {},
-      [],
-    ),
-  );
-  const users = fc.oneof(
-    anything,
-    fc.record({ accountId: anything, displayName: anything }, { requiredKeys: [] }),
-  );
-  const changed = (keys: readonly string[]) =>
+describe('any JSON', () => {
+  const odd = [
+    '2020-06-12T08:13:13.360+0800',
+    '10063',
+    2 ** 60,
+    new ExactNumber('1e400'),
+    'a\0',
+    '\ud800',
+    {},
+    [],
+  ];
+  const anything = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(...odd));
+  const some = (keys: readonly string[]) =>
     fc.record(Object.fromEntries(keys.map((key) => [key, anything])), { requiredKeys: [] });
+  const users = fc.oneof(anything, some(words('accountId displayName')));
 
   /** What the transform lets through, the loader can store: a value it refuses fails the test here. */
   const encodable = (table: Table, row: Row): void => {
@@ -803,10 +708,13 @@ describe('whatever a server sends', () => {
   };
 
   let mappedRows = 0;
-  const good = (record: unknown, known = catalogue): void => {
+  const good = (record: unknown, siteFields = catalogue): void => {
     let mapped: Mapped;
     try {
-      mapped = withStorableText({ table: issues, children: issueChildren }, mapIssue(record, known)).mapped;
+      mapped = withStorableText(
+        { table: issues, children: issueChildren },
+        mapIssue(record, siteFields),
+      ).mapped;
     } catch (error) {
       expect(error).toBeInstanceOf(BadData);
       expect(error).toMatchObject({ field: expect.any(String) });
@@ -822,31 +730,27 @@ describe('whatever a server sends', () => {
   it('the mapper gives whole rows or BadData, nothing else', () => {
     fc.assert(
       fc.property(anything, (record) => good(record)),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     const parts = fc.record({
-      fields: changed([
+      fields: some([
         ...Object.keys(fields),
         ...words('sprint closedSprints epic other __proto__ customfield_1'),
       ]),
-      record: changed(words('id key fields changelog names more constructor')),
-      person: users,
+      record: some(words('id key fields changelog names more constructor')),
+      author: users,
     });
     fc.assert(
-      fc.property(parts, ({ fields: some, record, person }) =>
-        good(
-          issue(
-            { ...some, reporter: person, comment: { comments: [comment('1', { author: person })] } },
-            record,
-          ),
-        ),
-      ),
-      { numRuns: 2000 },
+      fc.property(parts, ({ fields: changes, record, author }) => {
+        const comments = { comments: [comment('1', { author })] };
+        good(issue({ ...changes, reporter: author, comment: comments }, record));
+      }),
+      { numRuns: 1000 },
     );
   });
 
   it('the lists within an issue, too', () => {
-    const element = changed([
+    const element = some([
       ...words('id name state boardId startDate released releaseDate type outwardIssue inwardIssue author'),
       ...words('created updated started items body comment timeSpentSeconds visibility'),
     ]);
@@ -857,16 +761,16 @@ describe('whatever a server sends', () => {
         good(issue({ [key]: elements }));
         good(issue({ [key]: elements }), noCatalogue);
       }),
-      { numRuns: 700 },
+      { numRuns: 350 },
     );
     fc.assert(
       fc.property(list, anything, (elements, total) => {
         good(issue({ comment: { comments: elements, total }, worklog: { worklogs: elements, total } }));
         good(issue({}, { changelog: { histories: elements, total } }));
       }),
-      { numRuns: 700 },
+      { numRuns: 350 },
     );
-    // Had everything been rejected, nothing would have been shown.
-    expect(mappedRows).toBeGreaterThan(500);
+    // Had everything been rejected, this test would prove nothing.
+    expect(mappedRows).toBeGreaterThan(250);
   });
 });
