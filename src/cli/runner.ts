@@ -65,7 +65,6 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     return report;
   };
   return {
-    configured: names,
     run: (ask, how) => (ask.pipeline === nightly.name ? runAll(ask, how, options, runOne) : runOne(ask, how)),
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;

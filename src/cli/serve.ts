@@ -10,8 +10,8 @@ import { connectionsFor } from '../engine/context/concurrency.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth } from '../outbound/outbound.ts';
 import { openControl } from '../scheduler/control.ts';
-import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
+import type { Catalogue, KnownDag, Timed } from '../scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
@@ -46,7 +46,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const warehouseOf = warehouses(context, config, warehouse);
   const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
-  const dags = catalogue.dags.map((dag) => dag.name);
+  const dags = catalogue.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
   const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
@@ -69,7 +69,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     const events = callbacks(config, warehouse);
     service = await startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
-    if (runner.configured.length === 0) say('Nothing is scheduled: no source is configured.');
+    if (!catalogue.some((dag) => dag.configured)) say('Nothing is scheduled: no source is configured.');
     if (config.server.apiToken === undefined)
       say('No TIDEMARK_API_TOKEN is set: every user of this machine may start and stop runs.');
     await untilStopped(signal);
@@ -169,16 +169,16 @@ async function catalogueOf(config: Settings, version: string): Promise<Catalogue
     const configured = ready.includes(name);
     const streams = configured ? await lookup.streamsOf(name, config, version) : [];
     return {
-      ...{ name, about, needs, timed: timed(jobs), configured, parts: [name] },
+      ...{ name, about, needs, timed: timed(jobs), configured },
       streams: streams.flatMap(({ tables }) => tables),
       hasReconcile: lookup.hasReconcile(name),
     };
   };
   const { name, about, jobs } = nightly;
   const all: KnownDag = {
-    ...{ name, about, timed: timed(jobs), configured: ready.length > 0, streams: [], parts: ready },
+    ...{ name, about, timed: timed(jobs), configured: ready.length > 0, streams: [] },
     needs: lookup.allPipelines.map(({ needs }) => needs).join(' or '),
     hasReconcile: ready.some(lookup.hasReconcile),
   };
-  return { dags: [all, ...(await Promise.all(lookup.allPipelines.map(dag)))] };
+  return [all, ...(await Promise.all(lookup.allPipelines.map(dag)))];
 }

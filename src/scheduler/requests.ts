@@ -11,7 +11,7 @@ import { minute } from '../core/format.ts';
 import { type Db, rowsOf } from '../queries/db.ts';
 import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
-import { type Ask, type DagRun, type Done, paramsOf, type Step } from './run-request.ts';
+import { type Ask, Conflict, type DagRun, type Done, NotFound, runIds, type Step } from './run-request.ts';
 
 /** Until the transaction ends, no other process decides what is queued for this pipeline. */
 export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
@@ -19,28 +19,33 @@ export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${key}::text, 0))`.execute(trx);
 }
 
-/** A request to be queued. */
-export interface NewRequest {
-  readonly id: string;
-  readonly ask: Ask;
-  readonly params?: string;
-  readonly trigger: 'schedule' | 'api';
+/** A request to be queued; `params` is the ask in the words of its asker. */
+export interface NewRequest extends Pick<Claimed, 'id' | 'ask' | 'trigger'> {
+  readonly params: string;
   readonly by: string;
   readonly retryOf?: string;
 }
 
-/** Queues a request: record and job. One of every stream replaces the retries that it covers. False if the id is taken. */
+/**
+ * Queues a request: record and job. One of every stream replaces the retries that it covers. False if the same request was queued before. Throws
+ * `Conflict` if another one has its id, also where that takes it in this moment.
+ */
 export async function enqueue(trx: Trx, queue: Queue, request: NewRequest): Promise<boolean> {
-  const { id, ask, params = paramsOf(ask), trigger, by, retryOf = null } = request;
+  const { id, ask, params, trigger, by, retryOf = null } = request;
   const { pipeline, does, streams, window } = ask;
-  if (streams === undefined) await cancelRetries(trx, ask, `${id} does it`);
-  const { rows } = await sql`insert into ops.dag_runs
+  const { rows } = await sql<{ is_new: boolean }>`insert into ops.dag_runs as d
       (dag_run_id, pipeline, does, streams, window_from, window_to, params, trigger, asked_by, retry_of)
     values (${id}, ${pipeline}, ${does}, ${streams ? [...streams] : null}::text[], ${window?.from ?? null},
       ${window?.to ?? null}, ${params}, ${trigger}, ${by}, ${retryOf})
-    on conflict (dag_run_id) do nothing returning dag_run_id`.execute(trx);
-  if (rows.length > 0) await queue.offer(trx, pipeline, { requestId: id, failures: 0 });
-  return rows.length > 0;
+    on conflict (dag_run_id) do update set dag_run_id = d.dag_run_id
+      where (d.pipeline, d.does, d.streams, d.window_from, d.window_to) is not distinct from
+        (excluded.pipeline, excluded.does, excluded.streams, excluded.window_from, excluded.window_to)
+    returning xmax = 0 as is_new`.execute(trx);
+  if (rows[0] === undefined) throw new Conflict(`run id ${id} was used for something else before`);
+  if (!rows[0].is_new) return false;
+  if (streams === undefined) await cancelRetries(trx, ask, `${id} does it`);
+  await queue.offer(trx, pipeline, { requestId: id, failures: 0 });
+  return true;
 }
 
 /** Of a row of `ops.dag_runs`: it failed of a passing cause and waits for its retry. */
@@ -176,12 +181,8 @@ export async function linkRuns(db: Db, id: string, runs: readonly string[]): Pro
 }
 
 /** A request whose worker died. `failed`: parked, because its workers die of it; else `lost`, and another worker takes it. */
-export interface Lost {
-  readonly id: string;
-  readonly pipeline: string;
-  readonly status: 'lost' | 'failed';
-  readonly message: string;
-}
+type Lost = Pick<DagRun, 'pipeline'> &
+  Record<'id' | 'message', string> & { readonly status: 'lost' | 'failed' };
 
 /** Marks requests as lost whose job no worker holds any more, and says so in their logs. Where pg-boss gave the job up they are over. */
 export const markLost = (db: Trx): Promise<readonly Lost[]> =>
@@ -212,10 +213,16 @@ const concerns = (pipeline: string): RawBuilder<unknown> => sql`(d.pipeline = ${
   select from ops.dag_run_runs l join ops.runs r using (run_id)
   where l.dag_run_id = d.run_id and r.pipeline = ${pipeline}))`;
 
-/** The one of that id; with `pipeline` only if it concerns that. */
-export async function dagRun(db: Db, id: string, pipeline?: string): Promise<DagRun | undefined> {
+/** The only row, of the run of that id. Throws NotFound; an id is repeated only where it has the form of one. */
+function found<T>([row]: readonly T[], id: string): T {
+  if (row !== undefined) return row;
+  throw new NotFound(`there is no run ${runIds.test(id) ? id : 'of that id'} here`);
+}
+
+/** The one of that id; with `pipeline` only if it concerns that. Throws NotFound. */
+export async function dagRun(db: Db, id: string, pipeline?: string): Promise<DagRun> {
   const which = pipeline === undefined ? sql`true` : concerns(pipeline);
-  return (await select(db, sql`d.run_id = ${id} and ${which}`))[0];
+  return found(await select(db, sql`d.run_id = ${id} and ${which}`), id);
 }
 
 /** The newest that concern the pipeline; `before`: only those older than this one. */
@@ -232,17 +239,17 @@ export async function dagRuns(
 
 /**
  * The one that counts as active: what runs, before what waits. A run of `nightly` or of the command line that holds the pipeline now counts, too.
- * Undefined: a start has nothing in its way.
+ * Undefined: a start has nothing in its way. `except`: a request that does not count.
  */
-export async function activeRun(db: Db, pipeline: string): Promise<DagRun | undefined> {
-  const first = sql`select run_id from ops.active_dag_runs where pipeline = ${pipeline} order by rank, seq limit 1`;
+export async function activeRun(db: Db, pipeline: string, except = ''): Promise<DagRun | undefined> {
+  const first = sql`select run_id from ops.active_dag_runs
+    where pipeline = ${pipeline} and run_id <> ${except} order by rank, seq limit 1`;
   return (await select(db, sql`d.run_id = (${first})`))[0];
 }
 
-/** What a request or a run of the command line was asked to do; undefined if there is none of that id. */
-export async function askOfRun(db: Db, id: string): Promise<Ask | undefined> {
-  const [row] = await rowsOf(sql<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, db);
-  return row && askOf(row);
+/** What a request or a run of the command line was asked to do. Throws NotFound. */
+export async function askOfRun(db: Db, id: string): Promise<Ask> {
+  return askOf(found(await rowsOf(sql<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, db), id));
 }
 
 /** The streams of these runs with their status, and the slices that are being read now. */

@@ -1,7 +1,34 @@
 /** A request to run a pipeline: what is asked, what is answered, and why an ask is refused. */
 
-import { TidemarkError } from '../core/errors.ts';
+import { Misconfigured, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport, RunStatus } from '../core/run.ts';
+import type { PlannedStream } from '../engine/preview.ts';
+
+/** A thing that a DAG does at its times. */
+export interface Timed {
+  readonly does: 'sync' | 'full' | 'reconcile';
+  readonly cron: string;
+  readonly timeZone: string;
+  /** Whether it is started by itself; else `nightly` does it when it is due then. */
+  readonly starts: boolean;
+}
+
+/** A DAG, as the pipeline files and the configuration have it. */
+export interface KnownDag {
+  readonly name: string;
+  readonly about: string;
+  readonly configured: boolean;
+  /** What would configure it. */
+  readonly needs: string;
+  readonly timed: readonly Timed[];
+  /** Names that a run may be restricted to; empty: it takes none. */
+  readonly streams: readonly string[];
+  /** False where nothing of it has a reconciliation. */
+  readonly hasReconcile: boolean;
+}
+
+/** Which DAGs there are. */
+export type Catalogue = readonly KnownDag[];
 
 /** What a run is to do. */
 export interface Ask {
@@ -29,19 +56,12 @@ interface How {
 export interface Runner {
   /** Throws as `sync` of the engine does. */
   run(ask: Ask, how: How): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
-  /** Names of the pipelines that are configured here. */
-  readonly configured: readonly string[];
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
 }
 
-/** One stream's part in a plan; figures that the source does not state are absent. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
-export interface PlanLine {
-  readonly stream: string;
-  readonly slices: number;
-  readonly records?: number;
-  readonly requests?: number;
-  readonly seconds?: number;
+/** One stream's part in a plan. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
+export interface PlanLine extends Omit<PlannedStream, 'mode' | 'from' | 'to' | 'why'> {
   readonly about: string;
 }
 
@@ -108,6 +128,38 @@ export function paramsOf({ does, streams = [], window }: Ask): string {
 
 /** What a run of the command line is called among requests. */
 export const manualId = (runId: string): string => `manual-${runId}`;
+
+/** Run ids that callers may give. Those of the command line's runs are not among them. */
+export const runIds = /^(?!manual-)[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
+
+/** Throws NotFound. The name is not repeated: it may be anything. */
+export function dagOf(catalogue: Catalogue, name: string): KnownDag {
+  const found = catalogue.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  throw new NotFound(`there is no such DAG; there are ${catalogue.map((each) => each.name).join(', ')}`);
+}
+
+/** Throws NotFound, or Misconfigured with what is wrong with the ask. */
+export function checkAsk(catalogue: Catalogue, { pipeline, does, window, streams = [] }: Ask): void {
+  const dag = dagOf(catalogue, pipeline);
+  const unknown = streams.find((name) => !dag.streams.includes(name));
+  const problems = [
+    !dag.configured && `${dag.name} is not configured here: it needs ${dag.needs}`,
+    does === 'backfill' && !window && 'a backfill needs FROM and TO',
+    does !== 'backfill' && window && `FROM and TO go with a backfill, not with ${does}`,
+    window && window.from >= window.to && 'FROM is not before TO: the window [FROM, TO) is half open',
+    window && window.from > new Date() && 'FROM lies in the future: there is nothing to read yet',
+    does === 'reconcile' && !dag.hasReconcile && `there is no reconciliation of ${dag.name}`,
+    unknown !== undefined && noStream(dag, unknown),
+  ];
+  const first = problems.find((each) => typeof each === 'string');
+  if (first !== undefined) throw new Misconfigured(first);
+}
+
+const noStream = ({ name, streams }: KnownDag, unknown: string): string =>
+  streams.length === 0
+    ? `${name} takes no STREAMS: it runs everything that is configured`
+    : `STREAMS: ${name} has no stream ${JSON.stringify(unknown.slice(0, 40))}; it has ${streams.join(', ')}`;
 
 /** No pipeline, or no run of it, of that name. HTTP 404. Messages of these errors are fit for an answer of the API. */
 export class NotFound extends TidemarkError {

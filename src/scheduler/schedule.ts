@@ -20,8 +20,8 @@ export interface Due {
 
 type Fields = ReturnType<typeof fieldsOf>;
 
-/** Milliseconds that a zone is ahead of UTC at an instant (epoch ms). */
-type Offset = (at: number) => number;
+/** What clocks show at an instant (epoch ms), in whole seconds, written as if it were UTC. */
+type Clock = (at: number) => number;
 
 /** 29 February on a given weekday comes after 40 years at the latest (over 2100). */
 const farthestDays = 366 * 41;
@@ -32,26 +32,26 @@ const farthest = hours(26);
 /** Reads five cron fields in an IANA time zone. Throws `Misconfigured` with what is wrong: a field, the zone, or a day that never comes. */
 export function due({ cron, timeZone }: { readonly cron: string; readonly timeZone: string }): Due {
   const fields = fieldsOf(cron);
-  const offset = offsetOf(timeZone);
-  function* after(start: number): Generator<number> {
-    const today = Math.floor((start + offset(start)) / days(1));
-    for (let day = today - 1, last = start; day < today + farthestDays; day++)
-      for (const at of instantsOn(fields, offset, days(day))) {
-        if (at <= last) continue;
-        last = at;
-        yield at;
-      }
+  const clock = clockOf(timeZone);
+  function* after(start: Date): Generator<Date> {
+    const today = Math.floor(clock(start.getTime()) / days(1));
+    for (let day = today - 1, last = start.getTime(); day < today + farthestDays; day++)
+      for (const at of instantsOn(fields, clock, days(day)))
+        if (at > last) {
+          last = at;
+          yield new Date(at);
+        }
     throw new Misconfigured(`the schedule “${cron}” never comes`);
   }
-  const next = (start: Date): Date => new Date(Number(after(start.getTime()).next().value));
+  const next = (start: Date): Date => after(start).next().value;
   next(new Date(0));
   return {
     next,
     between(start, to) {
       const found: Date[] = [];
-      for (const at of after(start.getTime())) {
-        if (at > to.getTime()) break;
-        found.push(new Date(at));
+      for (const at of after(start)) {
+        if (at > to) break;
+        found.push(at);
       }
       return found;
     },
@@ -59,40 +59,31 @@ export function due({ cron, timeZone }: { readonly cron: string; readonly timeZo
 }
 
 /** The instants due on the local day that begins at `midnight` (a wall clock written as if it were UTC), ascending. */
-function instantsOn(
-  { isDay, times, everyHour }: Fields,
-  offset: Offset,
-  midnight: number,
-): readonly number[] {
+function instantsOn({ isDay, times, everyHour }: Fields, clock: Clock, midnight: number): readonly number[] {
   if (!isDay(new Date(midnight))) return [];
-  const before = offset(midnight - farthest);
-  const later = offset(midnight + days(1) + farthest);
+  // How far clocks are ahead of UTC before and after that day, the larger one first: two where they change.
+  const sides = [midnight - farthest, midnight + days(1) + farthest].map((at) => clock(at) - at);
+  const ahead = [...new Set(sides)].sort((a, b) => b - a);
   const found = times.flatMap((time) => {
     const wall = midnight + time;
-    if (before === later) return [wall - before];
-    const exact = [wall - Math.max(before, later), wall - Math.min(before, later)].filter(
-      (at) => at + offset(at) === wall,
-    );
-    return everyHour ? exact : [exact[0] ?? afterGap(offset, wall, later)];
+    const possible = ahead.map((ms) => wall - ms);
+    const exact = ahead.length === 1 ? possible : possible.filter((at) => clock(at) === wall);
+    return everyHour ? exact : (exact[0] ?? afterGap(clock, wall, Math.min(...possible)));
   });
   return found.sort((a, b) => a - b);
 }
 
 /** The first instant at which clocks that were set forward over `wall` show a later time, to the minute. */
-function afterGap(offset: Offset, wall: number, later: number): number {
-  let at = wall - later;
-  while (at + offset(at) < wall) at += minutes(1);
+function afterGap(clock: Clock, wall: number, before: number): number {
+  let at = before;
+  while (clock(at) < wall) at += minutes(1);
   return at;
 }
 
-function offsetOf(timeZone: string): Offset {
+function clockOf(timeZone: string): Clock {
   try {
-    const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
-    return (at) => {
-      const [, sign, hour, minute] = /GMT([+-])(\d\d):(\d\d)/.exec(format.format(at)) ?? [];
-      const ahead = hours(Number(hour ?? 0)) + minutes(Number(minute ?? 0));
-      return sign === '-' ? -ahead : ahead;
-    };
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+    return (at) => Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
   } catch (cause) {
     throw new Misconfigured(`there is no time zone “${timeZone}”`, { cause });
   }

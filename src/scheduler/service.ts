@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Interrupted, LockHeld } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import { days, hours } from '../core/time.ts';
+import { hours } from '../core/time.ts';
 import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
 import type { Finding } from '../outbound/health.ts';
 import { type Db, rowsOf } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Catalogue } from './pipelines.ts';
 import { refreshMs } from './queue.ts';
 import { databaseNow, markLost } from './requests.ts';
+import type { Catalogue } from './run-request.ts';
 import { scheduled, tick } from './ticks.ts';
 import { handleJob, repeat, type WorkerDeps } from './worker.ts';
 
@@ -24,36 +24,35 @@ export interface ServiceDeps extends WorkerDeps {
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
 }
 
-/** How long log lines are kept, and how long ticks and audit lines, ms. */
-const keep = { log: days(90), others: days(400) };
-
 /** Throws Misconfigured where a schedule cannot be read. */
 export async function startService(deps: ServiceDeps) {
-  const { warehouse, queue, catalogue, runner, name, times, trouble } = deps;
+  const { warehouse, queue, catalogue, name, times, trouble, look } = deps;
+  const { db } = warehouse;
   const schedules = scheduled(catalogue);
   const over = new AbortController();
-  for (const pipeline of [...runner.configured, 'nightly'])
-    await queue.work(pipeline, (job) => handleJob(deps, job, over.signal));
+  const { signal } = over;
+  for (const dag of catalogue)
+    if (dag.configured) await queue.work(dag.name, (job) => handleJob(deps, job, signal));
 
   // Leases are renewed every five seconds and jobs every three: the grace period after a clock gap is long enough for both.
   const grace = { longestMs: 2 * refreshMs, graceMs: 3 * leaseTimes.heartbeatMs };
-  const reap = afterClockGaps(warehouse.db, grace, async (at) => {
+  const reap = afterClockGaps(db, grace, async (at) => {
     await queue.reap();
-    for (const { id, pipeline, status, message: cause } of await markLost(warehouse.db))
+    for (const { id, pipeline, status, message: cause } of await markLost(db))
       if (status === 'failed')
-        await deps.look([{ pipeline, state: 'failed', which: { request: id }, cause }], over.signal);
+        await look([{ pipeline, state: status, which: { request: id }, cause }], signal);
     await endDeadRuns(warehouse, at);
   });
   const every = (what: string, ms: number, work: () => Promise<void>): Promise<void> =>
-    repeat(ms, over.signal, work, (error) => trouble(what, error));
+    repeat(ms, signal, work, (error) => trouble(what, error));
   const loops = [
     every('looking at the schedules', times.tickMs, async () => {
       for (const schedule of schedules)
-        if (await tick(warehouse.db, queue, schedule, name)) queue.wake(schedule.pipeline);
+        if (await tick(db, queue, schedule, name)) queue.wake(schedule.pipeline);
     }),
-    every('looking for dead workers', times.reapMs, () => reap(over.signal)),
-    every('looking around', times.lookMs, async () => deps.look(await stuck(deps), over.signal)),
-    every('cleaning up', hours(1), () => clean(deps)),
+    every('looking for dead workers', times.reapMs, () => reap(signal)),
+    every('looking around', times.lookMs, async () => look(await stuck(db, times.stuckMs), signal)),
+    every('cleaning up', hours(1), () => clean(db)),
   ];
 
   return {
@@ -70,19 +69,19 @@ export async function startService(deps: ServiceDeps) {
 }
 
 /** Requests without progress, as their workers report it. */
-function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Finding[]> {
-  const cause = `no progress for ${plural(Math.round(times.stuckMs / 60_000), 'minute')}`;
+function stuck(db: Db, ms: number): Promise<readonly Finding[]> {
+  const cause = `no progress for ${plural(Math.round(ms / 60_000), 'minute')}`;
   const found = sql<Finding>`select pipeline, 'stuck' as state, ${cause}::text as cause,
     json_build_object('request', dag_run_id) as which
     from ops.dag_runs where status = 'running' and stuck_since is not null`;
-  return rowsOf(found, warehouse.db);
+  return rowsOf(found, db);
 }
 
-async function clean({ warehouse: { db } }: ServiceDeps): Promise<void> {
-  const before = (ms: number) => sql`clock_timestamp() - ${ms} * interval '1 millisecond'`;
-  await sql`delete from ops.run_log where at < ${before(keep.log)}`.execute(db);
-  await sql`delete from ops.ticks where scheduled_for < ${before(keep.others)}`.execute(db);
-  await sql`delete from ops.audit where at < ${before(keep.others)}`.execute(db);
+/** Log lines are kept for 90 days, ticks and audit lines for 400. */
+async function clean(db: Db): Promise<void> {
+  await sql`with log as (delete from ops.run_log where at < clock_timestamp() - interval '90 days'),
+    ticks as (delete from ops.ticks where scheduled_for < clock_timestamp() - interval '400 days')
+    delete from ops.audit where at < clock_timestamp() - interval '400 days'`.execute(db);
 }
 
 /**
@@ -102,10 +101,9 @@ export function afterClockGaps(
       const asked = Date.now();
       const now = await databaseNow(db);
       // A process that stood still while it waited for the answer has an old one.
-      const isLate = Math.abs(Date.now() - asked) > longestMs;
-      const isGap = isLate || (last !== undefined && Math.abs(now - last - waited) > longestMs);
+      const gaps = [Date.now() - asked, last === undefined ? 0 : now - last - waited];
       last = now;
-      if (!isGap) return work(new Date(now));
+      if (gaps.every((ms) => Math.abs(ms) <= longestMs)) return work(new Date(now));
       await sleep(graceMs, undefined, { signal });
     }
   };

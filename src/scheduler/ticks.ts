@@ -5,9 +5,9 @@
 
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
-import type { Catalogue, Timed } from './pipelines.ts';
 import type { Queue, Trx } from './queue.ts';
 import { cancelRetries, enqueue, lockPipeline } from './requests.ts';
+import { type Catalogue, paramsOf, type Timed } from './run-request.ts';
 import { type Due, due } from './schedule.ts';
 
 /** A schedule that starts runs by itself. */
@@ -16,20 +16,27 @@ export interface Scheduled extends Timed {
   readonly due: Due;
 }
 
-/** A schedule that came due. `covers`: how many due instants it stands for; `joined`: a request that does the same existed already. */
-export type Tick = NonNullable<Awaited<ReturnType<typeof tick>>>;
-
 /** The schedules of the configured DAGs that start by themselves. Throws Misconfigured where one cannot be read. */
-export const scheduled = ({ dags }: Catalogue): readonly Scheduled[] =>
-  dags.flatMap(({ name: pipeline, configured, timed }) =>
+export const scheduled = (catalogue: Catalogue): readonly Scheduled[] =>
+  catalogue.flatMap(({ name: pipeline, configured, timed }) =>
     timed.filter(({ starts }) => configured && starts).map((each) => ({ ...each, pipeline, due: due(each) })),
   );
+
+/** A schedule that came due: its row of `ops.ticks`. */
+export interface Tick {
+  readonly dag_run_id: string;
+  readonly scheduled_for: Date;
+  /** How many due instants it stands for. */
+  readonly covers: number;
+  /** A request that does the same existed already. */
+  readonly joined: boolean;
+}
 
 /**
  * Makes the tick of a schedule if an instant has passed since it was last looked at. Whatever was missed becomes one tick, for the newest instant. A
  * schedule that is new begins now. `by`: the name of this process.
  */
-export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string) {
+export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Promise<Tick | undefined> {
   const { pipeline, does, cron, timeZone } = schedule;
   return db.transaction().execute(async (trx) => {
     await lockPipeline(trx, pipeline);
@@ -43,35 +50,34 @@ export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string) {
           else clock_timestamp() end
       returning seen_to, clock_timestamp() as now`.execute(trx);
     const missed = rows[0] ? schedule.due.between(rows[0].seen_to, rows[0].now) : [];
-    const newest = missed.at(-1);
-    if (newest === undefined) return undefined;
-    await sql`update ops.schedules set seen_to = ${newest} where pipeline = ${pipeline} and does = ${does}`.execute(
-      trx,
-    );
-    const there = await covering(trx, schedule, newest);
-    const joined = there !== undefined;
-    const stamp = newest.toISOString().slice(0, 16).replaceAll(/[-:]/g, '');
-    const id = there ?? `${pipeline}-${does}-${stamp}-${crypto.randomBytes(3).toString('hex')}`;
-    const made = await sql`insert into ops.ticks
-        (pipeline, does, scheduled_for, covers, first_missed, dag_run_id, joined, made_by)
-      values (${pipeline}, ${does}, ${newest}, ${missed.length}, ${missed.length > 1 ? missed[0] : null}, ${id},
-        ${joined}, ${by})
-      on conflict do nothing returning dag_run_id`.execute(trx);
-    if (made.rows.length === 0) return undefined;
-    if (joined) await cancelRetries(trx, schedule, `${id} does it`);
-    else await enqueue(trx, queue, { id, ask: { pipeline, does }, trigger: 'schedule', by: 'schedule' });
-    return { pipeline, does, scheduledFor: newest, covers: missed.length, dagRunId: id, joined };
+    const made = missed.length === 0 ? undefined : await write(trx, schedule, missed, by);
+    if (made === undefined) return undefined;
+    const id = made.dag_run_id;
+    const ask = { pipeline, does };
+    if (made.joined) await cancelRetries(trx, ask, `${id} does it`);
+    else await enqueue(trx, queue, { id, ask, params: paramsOf(ask), trigger: 'schedule', by: 'schedule' });
+    return made;
   });
 }
 
 /**
- * A request that sees to the instant already: one that still waits, or one that began no earlier. A run that began before may have read past what
- * was due since, so one more waits; never two.
+ * Writes the tick for the newest of the missed instants; undefined if it exists. It joins a request that sees to the instant already: one that still
+ * waits, or one that began no earlier. A run that began before may have read past what was due since, so one more waits; never two.
  */
-async function covering(trx: Trx, { pipeline, does }: Scheduled, at: Date): Promise<string | undefined> {
-  const { rows } = await sql<{ id: string }>`select dag_run_id as id from ops.dag_runs
-    where pipeline = ${pipeline} and (does = ${does} or does = 'full' and ${does} = 'sync') and streams is null
-      and stop_asked_at is null and (status = 'queued' or started_at >= ${at} and finished_at is null)
-    order by seq limit 1`.execute(trx);
-  return rows[0]?.id;
+async function write(trx: Trx, { pipeline, does }: Scheduled, missed: readonly Date[], by: string) {
+  const newest = missed.at(-1) ?? new Date();
+  const stamp = newest.toISOString().slice(0, 16).replaceAll(/[-:]/g, '');
+  const id = `${pipeline}-${does}-${stamp}-${crypto.randomBytes(3).toString('hex')}`;
+  const { rows } = await sql<Tick>`
+    with seen as (update ops.schedules set seen_to = ${newest} where pipeline = ${pipeline} and does = ${does}),
+    covering as (select dag_run_id from ops.dag_runs
+      where pipeline = ${pipeline} and (does = ${does} or does = 'full' and ${does} = 'sync') and streams is null
+        and stop_asked_at is null and (status = 'queued' or started_at >= ${newest} and finished_at is null)
+      order by seq limit 1)
+    insert into ops.ticks (pipeline, does, scheduled_for, covers, first_missed, made_by, dag_run_id, joined)
+    select ${pipeline}, ${does}, ${newest}, ${missed.length}, ${missed.length > 1 ? missed[0] : null}, ${by},
+      coalesce(dag_run_id, ${id}), dag_run_id is not null
+    from (select) one left join covering on true
+    on conflict do nothing returning *`.execute(trx);
+  return rows[0];
 }

@@ -24,47 +24,37 @@ export interface WorkerDeps {
   readonly ended: (claimed: Claimed, ended: Ended, trx: Trx) => Promise<void>;
 }
 
-/** A request that runs here. */
-interface Running {
-  readonly claimed: Claimed;
-  readonly stop: AbortController;
-  readonly log: RunLog;
-  /** The runs it became. */
-  readonly runs: string[];
-  /** By a clock that only grows, ms. */
-  progressAt: number;
-}
-
 /**
  * Runs one job from claim to end; `ending` interrupts it with its reason. Throws if the run lost its lease, or its end could not be written: the
  * queue gives it to another worker.
  */
 export async function handleJob(deps: WorkerDeps, job: Job, ending: AbortSignal): Promise<void> {
-  const { warehouse, queue, name, times, trouble } = deps;
+  const { warehouse, queue, runner, name, times, trouble } = deps;
   // Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost.
   const limits = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
   const write = <T>(work: (db: Trx) => Promise<T>): Promise<T> =>
     withRetry(() => work(withConnectLimit(warehouse, times.leaseMs)), limits);
   const claimed = await write((db) => claim(db, job, name));
   if (claimed === undefined) return;
-  const { id } = claimed;
+  const { id, ask, trigger, done } = claimed;
   const [stop, over, log] = [new AbortController(), new AbortController(), openLog(warehouse.db, id)];
-  const run: Running = { claimed, stop, log, runs: [], progressAt: performance.now() };
+  const { observe, runs, idleMs } = follow(warehouse.db, id, log);
   job.signal.onabort = () => stop.abort(new Fenced('another worker has taken the request over'));
   const renew = setTimeout(() => stop.abort(new Interrupted('it goes on as another job')), longestMs).unref();
   log.add('info', `taken by ${name}${job.retryCount > 0 ? ` (attempt ${job.retryCount + 1})` : ''}`);
   const report = async (): Promise<void> => {
     await log.flush();
-    const idleMs = performance.now() - run.progressAt;
-    if (await reportProgress(warehouse.db, id, name, idleMs, times.stuckMs))
+    if (await reportProgress(warehouse.db, id, name, idleMs(), times.stuckMs))
       stop.abort(new Interrupted('a stop was requested'));
   };
   repeat(times.heartbeatMs, over.signal, report, (error) => trouble('reporting progress', error));
+  const signal = AbortSignal.any([stop.signal, ending]);
   try {
-    const ended = await outcome(deps, run, AbortSignal.any([stop.signal, ending]));
+    const run = () => runner.run(ask, { trigger, done, signal, observe });
+    const ended = await outcome(run, claimed, times, signal, log);
     // A reader that sees the end of a request must find its whole log.
     await log.flush().catch(() => undefined);
-    await write((db) => close(db, queue, claimed, run.runs, ended, (trx) => deps.ended(claimed, ended, trx)));
+    await write((db) => close(db, queue, claimed, runs, ended, (trx) => deps.ended(claimed, ended, trx)));
   } finally {
     clearTimeout(renew);
     over.abort();
@@ -72,21 +62,20 @@ export async function handleJob(deps: WorkerDeps, job: Job, ending: AbortSignal)
   }
 }
 
+/** Runs, and says how it ended. Throws if the run lost its lease: pg-boss fails the attempt then, and the request is marked lost. */
 async function outcome(
-  { runner, warehouse, times }: WorkerDeps,
-  run: Running,
+  run: () => ReturnType<Runner['run']>,
+  { trigger, job }: Claimed,
+  times: Times,
   signal: AbortSignal,
+  log: RunLog,
 ): Promise<Ended> {
-  const { ask, trigger, done, job } = run.claimed;
   // Scheduled requests that failed of a passing cause are retried (guarantee G14), after the pause or when the source asked.
-  const retryMs = (passesMs: number | undefined): number | undefined => {
-    const pause = times.againMs[job.data.failures];
-    if (trigger !== 'schedule' || passesMs === undefined || pause === undefined) return undefined;
-    return Math.max(pause, passesMs);
-  };
+  const pause = trigger === 'schedule' ? times.againMs[job.data.failures] : undefined;
+  const retryMs = (passesMs: number | undefined) =>
+    pause === undefined || passesMs === undefined ? undefined : Math.max(pause, passesMs);
   try {
-    const how = { trigger, signal, observe: observing(warehouse.db, run), done };
-    const { status, error = null, passesAfterMs } = await runner.run(ask, how);
+    const { status, error = null, passesAfterMs } = await run();
     if (status === 'interrupted') throw new Interrupted(error?.message ?? 'it was interrupted');
     if (status === 'lost') throw new Fenced(error?.message ?? 'its run was lost');
     return { status, error, pauseMs: retryMs(passesAfterMs) };
@@ -94,8 +83,7 @@ async function outcome(
     const message = saidBy(thrown);
     const isFenced = thrown instanceof Fenced || signal.reason instanceof Fenced;
     const isHeld = thrown instanceof LockHeld;
-    if (isFenced || isHeld || thrown instanceof Interrupted) run.log.add(isFenced ? 'warn' : 'info', message);
-    // pg-boss fails the attempt, and the request is marked lost.
+    if (isFenced || isHeld || thrown instanceof Interrupted) log.add(isFenced ? 'warn' : 'info', message);
     if (isFenced) throw thrown;
     if (isHeld) return { status: 'queued', error: null, pauseMs: times.heldMs };
     if (thrown instanceof Interrupted) return { status: 'interrupted', error: null, pauseMs: 0 };
@@ -104,23 +92,28 @@ async function outcome(
   }
 }
 
-/** Collects what a run reports: its number, that it makes progress, and lines for the log. */
-function observing(db: Trx, run: Running): Observe {
+/** Collects what a run reports: `runs` it became, lines for the log, and for how long it has made no progress (by a clock that only grows). */
+function follow(db: Trx, id: string, log: RunLog) {
+  const runs: string[] = [];
   const received = new Map<string, number>();
-  return (event) => {
-    // While a run waits for the source's rate limit it reports progress without a new record.
-    const isProgress = event.type === 'stream.progress';
-    const key = isProgress ? `${event.pipeline} ${event.stream}` : '';
-    if (!isProgress || received.get(key) !== event.received) run.progressAt = performance.now();
-    if (isProgress) received.set(key, event.received);
+  let progressAt = performance.now();
+  const observe: Observe = (event) => {
+    if (event.type === 'stream.progress') {
+      const stream = `${event.pipeline} ${event.stream}`;
+      // While a run waits for the source's rate limit it reports progress without a new record.
+      if (received.get(stream) === event.received) return;
+      received.set(stream, event.received);
+    }
+    progressAt = performance.now();
     if (event.type === 'run.started') {
-      run.runs.push(event.runId);
+      runs.push(event.runId);
       // For readers meanwhile; the end of the request writes it again.
-      linkRuns(db, run.claimed.id, [event.runId]).catch(() => undefined);
+      linkRuns(db, id, [event.runId]).catch(() => undefined);
     }
     const line = lineOf(event);
-    if (line !== undefined) run.log.add(line.level, line.message);
+    if (line !== undefined) log.add(line.level, line.message);
   };
+  return { observe, runs, idleMs: () => performance.now() - progressAt };
 }
 
 /** Does the work again and again, `ms` after its end, until the signal. After an error the pauses grow to half a minute, at random. */
@@ -130,16 +123,16 @@ export async function repeat(
   work: () => Promise<void>,
   trouble: (error: unknown) => void,
 ): Promise<void> {
-  for (let failures = 0; !signal.aborted; ) {
+  for (let failures = 0, pause = ms; !signal.aborted; ) {
     try {
       await work();
-      failures = 0;
+      [failures, pause] = [0, ms];
     } catch (error) {
       if (signal.aborted) return;
       failures += 1;
+      pause = Math.min(seconds(0.5) * 2 ** failures, seconds(30)) * (0.5 + Math.random() / 2);
       trouble(error);
     }
-    const backOff = Math.min(seconds(0.5) * 2 ** failures, seconds(30)) * (0.5 + Math.random() / 2);
-    await sleep(failures === 0 ? ms : backOff, undefined, { signal }).catch(() => undefined);
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
 }

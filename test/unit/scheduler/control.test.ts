@@ -20,7 +20,7 @@ import {
 } from './orchestra.ts';
 
 const known = catalogue(
-  dag('nightly', { streams: [], parts: ['tracker', 'ads'], timed: [timed('0 2 * * *')] }),
+  dag('nightly', { streams: [], timed: [timed('0 2 * * *')] }),
   dag('tracker', {
     timed: [timed('0 2 * * *', { starts: false }), timed('0 0 * * 0', { does: 'reconcile', starts: false })],
   }),
@@ -92,7 +92,7 @@ test('five starts at once and a tick are one run, and every answer names it', as
       ),
     ]);
     expect(await query('select from ops.dag_runs')).toHaveLength(1);
-    expect(new Set([made?.dagRunId, ...starts]).size).toBe(1);
+    expect(new Set([made?.dag_run_id, ...starts]).size).toBe(1);
   }
 });
 

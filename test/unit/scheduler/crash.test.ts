@@ -89,7 +89,7 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
       ),
       at,
     ).toEqual([]);
-    const runner = runnerOf(['tracker'], async (ask) => report(ask));
+    const runner = runnerOf(async (ask) => report(ask));
     const heir = await conduct(database.warehouse, tracker, runner, { name: 'heir' });
     try {
       await until(
@@ -109,7 +109,7 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
 
 test('eighty requests in one process leave no connection, timer or handle behind', async () => {
   let wished = 0;
-  const runner = runnerOf(['tracker'], async (ask) => {
+  const runner = runnerOf(async (ask) => {
     wished += 1;
     if (wished % 5 === 0) throw new Error('a defect');
     return report(ask);

@@ -2,7 +2,6 @@ import { PgBoss } from 'pg-boss';
 import type { RunReport } from '../../../src/core/run.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
-import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/pipelines.ts';
 import {
   type Job,
   openQueue,
@@ -16,9 +15,9 @@ import {
   claim,
   close as closeIn,
   type Ended,
-  type Lost,
   markLost,
 } from '../../../src/scheduler/requests.ts';
+import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../../../src/scheduler/service.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 
@@ -34,7 +33,7 @@ export const quick: Times = {
 /** A DAG that is configured and starts nothing by itself. */
 export const dag = (name: string, more: Partial<KnownDag> = {}): KnownDag => ({
   ...{ name, about: `About ${name}.`, configured: true, needs: 'nothing', timed: [] },
-  ...{ streams: ['issues', 'projects'], parts: [name] },
+  ...{ streams: ['issues', 'projects'], hasReconcile: true },
   ...more,
 });
 
@@ -43,7 +42,7 @@ export const timed = (cron: string, more: Partial<Timed> = {}): Timed => ({
   ...more,
 });
 
-export const catalogue = (...dags: readonly KnownDag[]): Catalogue => ({ dags });
+export const catalogue = (...dags: readonly KnownDag[]): Catalogue => dags;
 
 /** Due once a day, and the last time two minutes before this call: no test of a file can meet its next instant. */
 export const dailySinceJustNow = (): string => {
@@ -57,9 +56,7 @@ export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): Run
   ...{ deleted: 0, requests: 0, retries: 0, throttledMs: 0, seconds: 0 },
 });
 
-export const runnerOf = (configured: readonly string[], run: Runner['run']): Runner => ({
-  ...{ configured, run, preview: async () => [] },
-});
+export const runnerOf = (run: Runner['run']): Runner => ({ run, preview: async () => [] });
 
 /** A scheduler and worker over a warehouse, as one process has it; `troubles` fills with what went wrong beside the runs. */
 export interface Conductor {
@@ -90,7 +87,7 @@ export async function conduct(
 }
 
 /** A queue for these DAGs; without a service it has no worker. */
-export const queueOf = (warehouse: Warehouse, { dags }: Catalogue, troubles: string[] = []): Promise<Queue> =>
+export const queueOf = (warehouse: Warehouse, dags: Catalogue, troubles: string[] = []): Promise<Queue> =>
   openQueue(
     warehouse,
     dags.map(({ name }) => name),
@@ -134,7 +131,7 @@ export const close = async (
   ended: Ended,
   runs: readonly string[] = [],
   also: Parameters<typeof closeIn>[5] = async () => undefined,
-): Promise<void> => closeIn(warehouse.db, await queueOf(warehouse, { dags: [] }), claimed, runs, ended, also);
+): Promise<void> => closeIn(warehouse.db, await queueOf(warehouse, []), claimed, runs, ended, also);
 
 /** Makes the workers of all active jobs look dead: their last sign of life was a minute ago. */
 export const silenceWorkers = async ({ pool }: Warehouse): Promise<void> => {
@@ -147,7 +144,7 @@ export const hurryJobs = async ({ pool }: Warehouse): Promise<void> => {
 };
 
 /** What a service does about workers that died a minute ago: their jobs go back to the queue, their requests are lost. */
-export async function loseDead(warehouse: Warehouse, known: Catalogue): Promise<readonly Lost[]> {
+export async function loseDead(warehouse: Warehouse, known: Catalogue): ReturnType<typeof markLost> {
   await silenceWorkers(warehouse);
   await warehouse.pool.query(`update pgboss.queue set monitor_on = null, monitor_claim_on = null`);
   await (await queueOf(warehouse, known)).reap();

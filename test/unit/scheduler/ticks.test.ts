@@ -56,7 +56,7 @@ test('a new schedule begins now; after three days without a process one run cove
   expect(await look(nightly)).toBeUndefined();
   const [only, ...others] = await ticks();
   expect(others).toEqual([]);
-  expect(only?.first_missed?.getTime()).toBe((made?.scheduledFor.getTime() ?? 0) - 2 * 86_400_000);
+  expect(only?.first_missed?.getTime()).toBe((made?.scheduled_for.getTime() ?? 0) - 2 * 86_400_000);
   expect(await rows('select pipeline, does, trigger, status from ops.dag_runs')).toEqual([
     { pipeline: 'nightly', does: 'sync', trigger: 'schedule', status: 'queued' },
   ]);
@@ -126,7 +126,7 @@ test('a tick joins a run of everything that began after its instant, not one of 
     values ('whole', 'tracker', 'full', 'api', 'api', 'running', clock_timestamp())`);
   await away('5 minutes');
   expect(await look()).toMatchObject({
-    dagRunId: 'whole',
+    dag_run_id: 'whole',
     joined: true,
   });
   await warehouse.pool.query(`truncate ops.ticks; update ops.dag_runs set streams = '{issues}'`);

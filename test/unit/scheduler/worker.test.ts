@@ -25,11 +25,7 @@ import {
   take,
 } from './orchestra.ts';
 
-const known = catalogue(
-  dag('nightly', { streams: [], parts: ['tracker', 'ads'] }),
-  dag('tracker'),
-  dag('ads'),
-);
+const known = catalogue(dag('nightly', { streams: [] }), dag('tracker'), dag('ads'));
 const names = ['tracker', 'ads'];
 
 let database: TestDatabase;
@@ -72,7 +68,7 @@ function recorded(): { readonly reasons: unknown[]; readonly runner: Runner } {
       reasons.push(error);
       throw error;
     });
-  return { reasons, runner: runnerOf(names, run) };
+  return { reasons, runner: runnerOf(run) };
 }
 
 /** Works over a wire to the warehouse that can be cut and frozen. */
@@ -123,7 +119,7 @@ test('what a run ends with is what its request ends with, and its runs and log s
   await query(
     `insert into ops.run_streams (run_id, source_id, stream, status, received, inserted, updated, deleted, rejected) values (41, 1, 'issues', 'ok', 10, 3, 2, 1, 4)`,
   );
-  const runner = runnerOf(names, async (ask, { observe, trigger }) => {
+  const runner = runnerOf(async (ask, { observe, trigger }) => {
     expect(trigger).toBe('api');
     observe({ type: 'run.started', pipeline: 'tracker', runId: '41', kind: 'sync', resumed: false });
     observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'mind\u0007 this' });
@@ -149,7 +145,7 @@ test('what a run ends with is what its request ends with, and its runs and log s
 
 test('a request is over only when its log is written', async () => {
   const isLocked = Promise.withResolvers<void>();
-  const runner = runnerOf(names, async (ask, { observe }) => {
+  const runner = runnerOf(async (ask, { observe }) => {
     await isLocked.promise;
     observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'the last word' });
     return report(ask);
@@ -180,7 +176,7 @@ test('a request is over only when its log is written', async () => {
 });
 
 test('a broken pipeline ends its own request, and the others go on beside it', async () => {
-  const runner = runnerOf(names, async (ask, how) => {
+  const runner = runnerOf(async (ask, how) => {
     if (ask.pipeline === 'tracker') throw new AuthFailed('the token is not accepted');
     return ask.pipeline === 'nightly' ? endless(ask, how) : report(ask);
   });
@@ -218,18 +214,18 @@ test('a stop reaches the worker at any time, and a second stop answers with the 
 
 test('a service that ends interrupts what it runs; another takes that up at once, and it counts as no death', async () => {
   const queued = await start();
-  const first = await conduct(warehouse, known, runnerOf(names, endless), { name: 'first' });
+  const first = await conduct(warehouse, known, runnerOf(endless), { name: 'first' });
   await isNow(queued, 'running');
   expect(await first.service.end()).toBe(true);
   await isNow(queued, 'interrupted');
-  const runner = runnerOf(names, async (ask) => report(ask));
+  const runner = runnerOf(async (ask) => report(ask));
   await during(runner, () => isNow(queued, 'succeeded'), { name: 'second' });
   expect(await messages(queued)).toContain('taken by second');
 });
 
 test('a pipeline that is held by a run of the command line keeps its request waiting, and lets it run afterwards', async () => {
   let held = 1;
-  const runner = runnerOf(names, async (ask) => {
+  const runner = runnerOf(async (ask) => {
     if (held-- > 0) throw new LockHeld('tracker: run 5 holds the pipeline');
     return report(ask);
   });
@@ -261,7 +257,7 @@ test('a request that kills its worker every time waits longer each time and is p
   expect(waits[0]).toBeLessThanOrEqual(10);
   expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
   await silenceWorkers(warehouse);
-  const survivor = runnerOf(names, async (ask) => report(ask));
+  const survivor = runnerOf(async (ask) => report(ask));
   await during(survivor, async ({ findings }) => {
     await isNow(queued, 'failed');
     await isNow(other, 'succeeded');
@@ -278,7 +274,7 @@ test('a request that kills its worker every time waits longer each time and is p
 }, 60_000);
 
 test('a request whose run loses its lease every time is parked, and a message is sent', async () => {
-  const fenced = runnerOf(names, async () => {
+  const fenced = runnerOf(async () => {
     throw new Fenced('tracker: another process took the lease');
   });
   const queued = await start();
@@ -294,7 +290,7 @@ test('a request whose run loses its lease every time is parked, and a message is
 
 test('a worker lives on through an absence of the warehouse that is shorter than its lease', () =>
   throughWire({ retryMs: 50 }, async (far, wire) => {
-    const { service } = await conduct(far, known, runnerOf(names, endless), { times: { heartbeatMs: 100 } });
+    const { service } = await conduct(far, known, runnerOf(endless), { times: { heartbeatMs: 100 } });
     try {
       const queued = await start();
       await isNow(queued, 'running');
@@ -315,7 +311,7 @@ test('a request that ends while its worker ends and the warehouse is away is rec
   return throughWire({ signal: ending.signal }, async (far, wire) => {
     const done = Promise.withResolvers<RunReport>();
     const started = Promise.withResolvers<void>();
-    const runner = runnerOf(names, () => {
+    const runner = runnerOf(() => {
       started.resolve();
       return done.promise;
     });
@@ -378,7 +374,7 @@ test(
     throughWire({ retryMs: 200, statementTimeout: 200, silenceMs: 100 }, async (far, wire) => {
       const lease = Promise.withResolvers<Lease>();
       let calls = 0;
-      const runner = runnerOf(names, async (ask) => {
+      const runner = runnerOf(async (ask) => {
         calls += 1;
         if (calls > 1) return report(ask);
         const taken = await takeLease(far.pool, 'tracker', { ttlMs: 600, heartbeatMs: 200, waitMs: 0 });
@@ -409,7 +405,7 @@ test(
 
 test('a run without progress is stuck, a message is sent, and with progress it is running again', async () => {
   const news: { tell?: () => void } = {};
-  const runner = runnerOf(names, (ask, how) => {
+  const runner = runnerOf((ask, how) => {
     let received = 5;
     const tell = (): void =>
       how.observe({
@@ -452,7 +448,7 @@ test('a killed run of the command line becomes lost although its pipeline does n
   await killed.kill();
   expect(await query('select status from ops.runs')).toEqual([{ status: 'running' }]);
   await query(`update ops.leases set expires_at = clock_timestamp()`);
-  await during(runnerOf(names, endless), () =>
+  await during(runnerOf(endless), () =>
     until('it is lost', async () => (await query(`select from ops.runs where status = 'lost'`)).length === 1),
   );
   expect(await query('select holder, epoch::text from ops.leases')).toEqual([{ holder: null, epoch: '2' }]);
@@ -514,7 +510,7 @@ test('a heartbeat keeps a long run from being taken over, and each request is ru
   let most = 0;
   let runs = 0;
   let isOver = false;
-  const runner = runnerOf(names, async (ask) => {
+  const runner = runnerOf(async (ask) => {
     going += 1;
     runs += 1;
     most = Math.max(most, going);

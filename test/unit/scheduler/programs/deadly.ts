@@ -4,5 +4,5 @@ import { catalogue, conduct, dag, runnerOf } from '../orchestra.ts';
 
 const [url = '', name = ''] = process.argv.slice(2);
 const warehouse = await connect(url, { max: 10 });
-const runner = runnerOf(['tracker'], () => process.exit(137));
+const runner = runnerOf(() => process.exit(137));
 await conduct(warehouse, catalogue(dag('tracker')), runner, { name });

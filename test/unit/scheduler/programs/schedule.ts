@@ -9,7 +9,7 @@ console.log('ready');
 await once(process.stdin, 'data');
 process.stdin.pause();
 const known = catalogue(...dags.map((each) => dag(each, { timed: [timed(cron)] })));
-const runner = runnerOf(dags, async (ask) => {
+const runner = runnerOf(async (ask) => {
   await warehouse.pool.query('insert into public.done values ($1, $2)', [ask.pipeline, name]);
   return report(ask);
 });

@@ -24,12 +24,11 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
   const streams = await rig.during(async ({ source }) => source.streams.map(({ name }) => name));
   const timed = tracker.jobs.map(({ does, on }) => ({ does, ...on, starts: true }));
   const known = catalogue(
-    { ...tracker, configured: true, timed, streams, parts: ['tracker'] },
-    { ...ads, configured: false, timed: [], streams: [], parts: ['ads'] },
-    { ...nightly, configured: false, needs: 'a source', timed: [], streams: [], parts: [] },
+    { ...tracker, configured: true, timed, streams, hasReconcile: true },
+    { ...ads, configured: false, timed: [], streams: [], hasReconcile: false },
+    { ...nightly, configured: false, needs: 'a source', timed: [], streams: [], hasReconcile: true },
   );
   const runner: Runner = {
-    configured: ['tracker'],
     run: ({ does, streams: names, window }, { trigger, signal, observe }) => {
       const only = names === undefined ? {} : { streams: names };
       const how = { signal, deps: { observe, trigger } };
