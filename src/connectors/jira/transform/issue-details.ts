@@ -170,7 +170,8 @@ const changesOf = (
     const fieldId =
       changedValue(r, item, 'fieldId') ?? (isCustom && name !== null ? customFieldId(name, catalogue) : name);
     if (fieldId === null) throw r.reject('missing_field', 'items[].field', 'has no %');
-    const extra = { ...ofHistory, ...restOf(item, fieldId) };
+    const rest = restOf(item, fieldId);
+    const extra = rest === undefined ? ofHistory : { ...ofHistory, ...rest };
     return {
       history_id: historyId,
       item: index,
@@ -183,7 +184,7 @@ const changesOf = (
       from_text: changedValue(r, item, 'fromString'),
       to_id: changedValue(r, item, 'to'),
       to_text: changedValue(r, item, 'toString'),
-      _extra: Object.keys(extra).length === 0 ? null : r.jsonObject('', extra),
+      _extra: extra === undefined ? null : r.jsonObject('', extra),
     };
   });
 };

@@ -47,7 +47,9 @@ export const labelsOf = (issue: Issue): Found<string> => {
 const noRows: readonly Row[] = [];
 
 /** The columns of an element that its list or the issue gives; null where it cannot become a row. */
-type Completion = (at: Reading, element: JsonObject) => Row | null;
+type Completion = (issue: Issue, at: Reading, element: JsonObject) => Row | null;
+
+const ofIssue: Completion = (issue) => ({ issue_id: issue.id });
 
 /**
  * One row an element with a numeric id, the last of each key. Other elements are kept in `_extra` with a
@@ -58,30 +60,36 @@ const rowsOf = (
   field: string,
   table: Readable,
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
-  given: Completion = () => ({}),
+  given: Completion = ofIssue,
 ): Found => {
   if (elements.length === 0) return { rows: noRows, whole };
-  const found = new Map<string, Row>();
-  let isWhole = whole;
+  const rows: Row[] = [];
   for (let index = 0; index < elements.length; index += 1) {
     const element = elements[index];
     const at = issue.r.element(`fields.${field}`, index);
-    const isNumbered =
-      isObject(element) && (own(element, 'id') ?? null) !== null && id(at, element, 'id') !== null;
-    const more = isNumbered ? given(at, element) : at.flip('id', element, 'an object with a numeric id');
-    if (isNumbered && more !== null) {
-      const row = table.rowOf(at, element, { issue_id: issue.id, ...more });
-      found.set(table.key.map((column) => String(row[column])).join(' '), row);
-    } else isWhole = false;
+    const isNumbered = isObject(element) && id(at, element, 'id') !== null;
+    const more = isNumbered
+      ? given(issue, at, element)
+      : at.flip('id', element, 'an object with a numeric id');
+    if (isNumbered && more !== null) rows.push(table.rowOf(at, element, more));
   }
-  return { rows: [...found.values()], whole: isWhole };
+  return { rows: lastOfEach(table, rows), whole: whole && rows.length === elements.length };
 };
+
+/** The last row of each key. */
+const lastOfEach = ({ key }: Readable, rows: readonly Row[]): readonly Row[] =>
+  rows.length < 2
+    ? rows
+    : [...new Map(rows.map((row) => [key.map((column) => String(row[column])).join(' '), row])).values()];
 
 export const componentsOf = (issue: Issue): Found => rowsOf(issue, 'components', issueComponents);
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Found =>
-  rowsOf(issue, field, issueVersions, undefined, () => ({ kind: field === 'versions' ? 'affected' : 'fix' }));
+  rowsOf(issue, field, issueVersions, undefined, () => ({
+    issue_id: issue.id,
+    kind: field === 'versions' ? 'affected' : 'fix',
+  }));
 
 /** The names that are there, in the order of the source. */
 export const namesOf = ({ rows }: Found): readonly string[] =>
@@ -93,13 +101,14 @@ export const namesOf = ({ rows }: Found): readonly string[] =>
  * twice, from each side.
  */
 export const linksOf = (issue: Issue): Found =>
-  rowsOf(issue, 'issuelinks', issueLinks, undefined, (at, link) => {
+  rowsOf(issue, 'issuelinks', issueLinks, undefined, (_issue, at, link) => {
     const outward = object(at, link, 'outwardIssue');
     const inward = object(at, link, 'inwardIssue');
     const isInward = inward !== null && (outward === null || String(own(outward, 'id')) === String(issue.id));
     const other = isInward ? inward : outward;
     if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
     return {
+      issue_id: issue.id,
       direction: isInward ? 'inward' : 'outward',
       other_issue_id: id(at, other, 'id', 'other.id'),
       other_issue_key: text(at, other, 'key', 'other.key'),
@@ -128,6 +137,6 @@ export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found 
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
     return [rowsOf(issue, field, issueSprints, list)];
   });
-  const rows = new Map(found.flatMap((each) => each.rows).map((row) => [String(row.sprint_id), row]));
-  return { rows: [...rows.values()], whole: found.every(({ whole }) => whole) };
+  const rows = found.flatMap((each) => each.rows);
+  return { rows: lastOfEach(issueSprints, rows), whole: found.every(({ whole }) => whole) };
 };
