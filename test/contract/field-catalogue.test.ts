@@ -251,24 +251,25 @@ describe('a field that reappears gives all issues its values', () => {
 
   test('after a backfill or a full sync without it, or a backfill without any list of fields', async () => {
     const { script } = await synced();
+    const made = newest();
     const backfill = () => rig.backfill(span);
     const full = () => rig.sync({ ...streams, full: true });
     const closeLists = () => {
       const shut = script.at(anyList, status(403));
       return () => shut.cancel();
     };
-    for (const [field, remove, run] of [
-      [team, () => hide(team), backfill],
-      [newest(), () => hide(newest()), backfill],
-      [newest(), () => hide(newest()), full],
-      [team, closeLists, backfill],
+    for (const [values, remove, run] of [
+      [() => withValue(team), () => hide(team), backfill],
+      [() => withValue(made), () => hide(made), backfill],
+      [() => withValue(made), () => hide(made), full],
+      [withPoints, closeLists, backfill],
     ] as const) {
       const putBack = remove();
       expect(await run()).toMatchObject({ status: 'succeeded' });
-      expect(await withValue(field)).toBe(0);
+      expect(await values()).toBe(0);
       putBack();
       await syncAfter(day);
-      expect(await withValue(field)).toBeGreaterThan(0);
+      expect(await values()).toBeGreaterThan(0);
       await expectEqual();
       expect(await syncAfter(day)).toBeLessThan(all());
     }

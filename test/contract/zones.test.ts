@@ -14,7 +14,6 @@ test.each([
   ['America/St_Johns', '2025-11-02T04:30:00Z', 'an hour comes twice', 'vendor'],
   ['Australia/Lord_Howe', '2026-04-04T15:00:00Z', 'half an hour comes twice', 'vendor'],
   ['Asia/Kathmandu', '2026-01-10T18:15:00Z', 'nothing happens at midnight', 'vendor'],
-  ['Europe/Berlin', '2026-03-29T01:00:00Z', 'an hour is missing', 'bare contract'],
   ['Australia/Lord_Howe', '2026-04-04T15:00:00Z', 'half an hour comes twice', 'bare contract'],
 ])(
   'syncs without a lookback miss nothing, and backfills by the hour are exact, in %s at %s, where %s (%s)',
@@ -26,16 +25,27 @@ test.each([
       ...{ ...tiny, timeZone: zone, now: new Date(change - 6 * hour) },
     });
     const { state, clock, oracle } = rig.tracker;
+    /** Issues and when they changed, of the warehouse and of the site. */
+    const stored = (where = 'true') =>
+      rig.rows(
+        `select id::int, (extract(epoch from updated_at) * 1000)::bigint::text as at from tracker.issues where ${where} order by id`,
+      );
+    const truth = (isWanted: (created: number) => boolean) =>
+      [...oracle().issues.values()]
+        .flatMap(({ id, created, updated: at }) =>
+          isWanted(created) ? [{ id: Number(id), at: String(at) }] : [],
+        )
+        .toSorted((a, b) => a.id - b.id);
     const updated = [...oracle().issues.keys()];
     await rig.sync(issues);
-    for (let n = 0; n < 38; n += 1) {
+    for (let n = 0; n < 36; n += 1) {
       clock.set(new Date(change - 2 * hour + n * (7 * minute + 1)));
       state.create('PAY');
       if (n % 6 !== 5) continue;
       state.update(updated.pop() ?? '', { summary: `Changed at ${clock.now().toISOString()}` });
       clock.advance(2 * minute);
       await rig.sync(issues, exact);
-      expect(await issueDifferences(rig, { bare })).toEqual([]);
+      expect(await stored()).toEqual(truth(() => true));
     }
     clock.set(new Date(change + 6 * hour));
     // Every row that is read is written.
@@ -44,12 +54,9 @@ test.each([
       const window = { from: new Date(from), to: new Date(from + hour) };
       const report = await rig.backfill({ ...window, ...issues });
       expect(report.status).toBe('succeeded');
-      const written = 'select id::int from tracker.issues where _run_id = $1 order by id';
-      const truth = [...oracle().issues.values()]
-        .filter(({ created }) => created >= from && created < from + hour)
-        .map(({ id }) => ({ id: Number(id) }));
-      expect(truth.length).toBeGreaterThan(3);
-      expect(await rig.rows(written, [report.runId])).toEqual(truth.toSorted((a, b) => a.id - b.id));
+      const wanted = truth((created) => created >= from && created < from + hour);
+      expect(wanted.length).toBeGreaterThan(3);
+      expect(await stored(`_run_id = ${report.runId}`)).toEqual(wanted);
     }
     expect(await issueDifferences(rig, { bare })).toEqual([]);
     const searches = rig.tracker.log.filter(
