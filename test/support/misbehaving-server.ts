@@ -58,7 +58,7 @@ export const misbehaving = async (
     await reply.run(response, arrived, n);
   };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    // A client that goes away is part of the game.
+    // Tests let clients go away.
     answer(request, response).catch((error) => response.destroy(error instanceof Error ? error : undefined));
   };
   const server: Server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
@@ -133,7 +133,7 @@ export const cutAt = (body: string, keep: number, headers: Headers = {}): Reply 
   },
 });
 
-/** Resets the connection without a word. */
+/** Resets the connection without an answer. */
 export const reset: Reply = { name: 'reset', run: (response) => void response.socket?.resetAndDestroy() };
 
 /** These bytes on the connection as they are, instead of an answer. */
@@ -142,23 +142,21 @@ export const raw = (name: string, bytes: string): Reply => ({
   run: (response) => void response.socket?.end(bytes),
 });
 
-/** Announces more than it sends, then ends the connection in good order. */
-export const tooShort = (body: string, missing: number): Reply => ({
-  name: 'too short',
+/** Begins an answer and ends the connection in good order. `length` announces more; absent: chunks without their end. */
+const broken = (name: string, body: string, length: Headers = {}): Reply => ({
+  name,
   run: (response) => {
-    response.writeHead(200, { ...jsonType, 'content-length': String(Buffer.byteLength(body) + missing) });
+    response.writeHead(200, { ...jsonType, ...length });
     response.write(body, () => response.socket?.end());
   },
 });
 
+/** Announces more than it sends, then ends the connection in good order. */
+export const tooShort = (body: string, missing: number): Reply =>
+  broken('too short', body, { 'content-length': String(Buffer.byteLength(body) + missing) });
+
 /** Chunked, and closed before the terminator. */
-export const unterminated = (body: string): Reply => ({
-  name: 'unterminated',
-  run: (response) => {
-    response.writeHead(200, jsonType);
-    response.write(body, () => response.socket?.end());
-  },
-});
+export const unterminated = (body: string): Reply => broken('unterminated', body);
 
 /** One byte every so often, for ever. */
 export const drip = (everyMs: number): Reply => ({
