@@ -61,15 +61,9 @@ test('without variables no source is configured and the warehouse is embedded in
 test('a tracker needs a base URL, an e-mail and a token; the rest has defaults', () => {
   const { sources, warnings } = read(tracker);
   expect(sources.tracker).toMatchObject({
-    baseUrl: 'https://x.example',
-    email: 'a@x.example',
-    start: new Date('2000-01-01T00:00:00Z'),
-    changes: 'auto',
-    createdWindowDays: 180,
-    lookbackHours: 24,
-    groups: [],
-    concurrency: 8,
-    requestsPerSecond: 0,
+    ...{ baseUrl: 'https://x.example', email: 'a@x.example', start: new Date('2000-01-01T00:00:00Z') },
+    ...{ changes: 'auto', createdWindowDays: 180, lookbackHours: 24, groups: [] },
+    ...{ concurrency: 8, requestsPerSecond: 0 },
   });
   expect(sources.tracker?.apiToken.reveal()).toBe('t0p-s3cret');
   expect(warnings).toEqual([]);
@@ -136,20 +130,11 @@ test('no printed form of a configuration or of its problems shows a secret', () 
   const secretOf = (name: string): string =>
     /WEBHOOK_URL$/.test(name) ? `https://hooks.example/s3cret-of-${name}` : `s3cret-of-${name}`;
   const all = Object.fromEntries(secrets.map((name) => [name, secretOf(name)]));
-  const env = {
-    ...all,
-    ...tracker,
-    TRACKER_API_TOKEN: 's3cret',
-    ADS_BASE_URL: ads.ADS_BASE_URL,
-    ...workflow,
-  };
+  const { ADS_BASE_URL } = ads;
+  const env = { ...all, ...tracker, TRACKER_API_TOKEN: 's3cret', ADS_BASE_URL, ...workflow };
   const config = read(env);
-  const printed = [
-    JSON.stringify(config),
-    inspect(config, { depth: null, showHidden: true }),
-    `${config.databaseUrl}`,
-  ];
-  expect(printed.join()).not.toContain('s3cret');
+  const inspected = inspect(config, { depth: null, showHidden: true });
+  expect([JSON.stringify(config), inspected, `${config.databaseUrl}`].join()).not.toContain('s3cret');
   expect(config.databaseUrl?.reveal()).toBe('s3cret-of-DATABASE_URL');
   expect(problems({ ...env, TRACKER_BASE_URL: 'https://u:s3cret@x.example' })).not.toContain('s3cret');
 });
@@ -184,12 +169,7 @@ test.each([
   ['ADS_ACCESS_TOKEN', ['a\nb', 'schlüssel'], 'line break'],
 ])('%s that no header can carry is refused without being shown', (name, tokens, message) => {
   for (const token of tokens) {
-    const found = problems({
-      ...workflow,
-      ADS_BASE_URL: ads.ADS_BASE_URL,
-      ADS_ACCESS_TOKEN: 'a',
-      [name]: token,
-    });
+    const found = problems({ ...workflow, ...ads, [name]: token });
     expect(found).toMatch(new RegExp(`${name}: .*${message}`));
     expect(found).not.toContain(token);
   }
@@ -206,44 +186,27 @@ test('http is accepted, with a warning unless the server is this machine', () =>
 test('ads take an access token, or all that is needed to get one', () => {
   const base = { ADS_BASE_URL: 'https://a.example/ads/v3/', ADS_ACCOUNT_IDS: 'a, b,,' };
   expect(read({ ...base, ADS_ACCESS_TOKEN: 'x' }).sources.ads).toMatchObject({
-    baseUrl: 'https://a.example/ads/v3',
-    credentials: { kind: 'token' },
-    accountIds: ['a', 'b'],
+    ...{ baseUrl: 'https://a.example/ads/v3', credentials: { kind: 'token' }, accountIds: ['a', 'b'] },
     sdkHeader: 'X-Service-Ads-Sdk',
   });
-  const refresh = {
-    ADS_CLIENT_ID: 'i',
-    ADS_CLIENT_SECRET: 's',
-    ADS_REFRESH_TOKEN: 'r',
-    ADS_TOKEN_URL: 'https://t.example/token',
-  };
-  expect(read({ ...base, ...refresh }).sources.ads?.credentials).toMatchObject({
-    kind: 'refresh',
-    tokenUrl: 'https://t.example/token',
-  });
+  const client = { ADS_CLIENT_ID: 'i', ADS_CLIENT_SECRET: 's', ADS_REFRESH_TOKEN: 'r' };
+  const tokenUrl = 'https://t.example/token';
+  const { ads } = read({ ...base, ...client, ADS_TOKEN_URL: tokenUrl }).sources;
+  expect(ads?.credentials).toMatchObject({ kind: 'refresh', tokenUrl });
 });
 
 test('ads keep to the vendor’s rates and restate 3, 14 and 90 days unless set otherwise', () => {
   expect(read(ads).sources.ads).toMatchObject({
-    concurrency: 8,
-    requestsPerSecond: 50,
-    reportRequestsPerSecond: 5,
-    reportHosts: ['storage.googleapis.com'],
-    restateDays: [3, 14, 90],
+    ...{ concurrency: 8, requestsPerSecond: 50, reportRequestsPerSecond: 5 },
+    ...{ reportHosts: ['storage.googleapis.com'], restateDays: [3, 14, 90] },
   });
   const set = {
-    ADS_CONCURRENCY: '2',
-    ADS_REQUESTS_PER_SECOND: '0',
-    ADS_REPORT_REQUESTS_PER_SECOND: '0.5',
-    ADS_REPORT_HOSTS: 'Files.example, 127.0.0.1:8080,[::1]:1',
-    ADS_RESTATE_DAYS: '1, 7,7',
+    ...{ ADS_CONCURRENCY: '2', ADS_REQUESTS_PER_SECOND: '0', ADS_REPORT_REQUESTS_PER_SECOND: '0.5' },
+    ...{ ADS_REPORT_HOSTS: 'Files.example, 127.0.0.1:8080,[::1]:1', ADS_RESTATE_DAYS: '1, 7,7' },
   };
   expect(read({ ...ads, ...set }).sources.ads).toMatchObject({
-    concurrency: 2,
-    requestsPerSecond: 0,
-    reportRequestsPerSecond: 0.5,
-    reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'],
-    restateDays: [1, 7, 7],
+    ...{ concurrency: 2, requestsPerSecond: 0, reportRequestsPerSecond: 0.5 },
+    ...{ reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'], restateDays: [1, 7, 7] },
   });
 });
 
@@ -256,19 +219,19 @@ test('the API path is not a part of the base URL of the workflow engine', () => 
 });
 
 test('a value that .env cuts off at its # gives a warning that does not show it; a comment does not', () => {
-  const warnings = (line: string) =>
-    read(
-      {},
-      directory({
-        '.env': `TRACKER_EMAIL=me@x.example # me\r\n${line}\r\nTRACKER_BASE_URL=https://t.example`,
-      }),
-    ).warnings;
-  const complete = 'TRACKER_API_TOKEN=x\r\n';
+  const warnings = (line: string) => {
+    const lines = ['TRACKER_EMAIL=me@x.example # me', line, 'TRACKER_BASE_URL=https://t.example'];
+    return read({}, directory({ '.env': lines.join('\r\n') })).warnings;
+  };
   for (const line of ['TRACKER_API_TOKEN=hunter#2', 'export TRACKER_API_TOKEN = hunter#2'])
     expect(warnings(line)).toEqual([
       'TRACKER_API_TOKEN: ends in .env before its #, where a comment begins; quotes keep it whole',
     ]);
-  for (const line of ['TRACKER_API_TOKEN="hunter#2"', 'TRACKER_API_TOKEN=hunter #2', `#A=b#c\r\n${complete}`])
+  for (const line of [
+    'TRACKER_API_TOKEN="hunter#2"',
+    'TRACKER_API_TOKEN=hunter #2',
+    '#A=b#c\r\nTRACKER_API_TOKEN=x',
+  ])
     expect(warnings(line)).toEqual([]);
 });
 
@@ -320,13 +283,8 @@ test('proxies are named as other programs name them, in lower case first; the en
 });
 
 test.each([
-  'socks5://me:hunter2@proxy.corp:1080',
-  'http://',
-  'two words',
-  'http://proxy.corp/proxy.pac',
-  'me:50%hunter2@proxy.corp',
-  'me:%E4hunter2@proxy.corp',
-  'me:12/hunter2@proxy.corp',
+  ...['socks5://me:hunter2@proxy.corp:1080', 'http://', 'two words', 'http://proxy.corp/proxy.pac'],
+  ...['me:50%hunter2@proxy.corp', 'me:%E4hunter2@proxy.corp', 'me:12/hunter2@proxy.corp'],
   'me:12#hunter2@proxy.corp',
 ])('%s is no HTTP proxy: it is not used, with a warning that shows no password', (url) => {
   const { proxies, warnings } = read({ HTTPS_PROXY: url });

@@ -64,25 +64,17 @@ test('on a new Node it runs main.ts itself, with the words and the exit code', a
   expect(await program.ended()).toBe(5);
 });
 
-test('on an old Node the pinned one takes over, with the words and the exit code', async () => {
+test('on an old Node the pinned one takes over: words, signals, exit code and way of ending pass', async () => {
   pin();
-  const program = old('20.20.2', 'exit', '3');
-  const reported = JSON.parse(await program.line());
-  expect(reported.words).toEqual(['exit', '3']);
-  expect(reported.pid).not.toBe(program.pid);
-  expect(await program.ended()).toBe(3);
-});
-
-test('a signal reaches the pinned one exactly once, and its way of ending comes back', async () => {
-  pin();
-  const minded = old('20.20.2', 'mind');
-  await minded.line();
+  const minded = old('20.20.2', 'mind', 'two words');
+  const reported = JSON.parse(await minded.line());
+  expect(reported.words).toEqual(['mind', 'two words']);
+  expect(reported.pid).not.toBe(minded.pid);
   minded.child.kill('SIGTERM');
   expect(await minded.line()).toBe('got SIGTERM');
   expect(await minded.ended()).toBe(143);
 
-  const died = old('20.20.2', 'die');
-  expect(await died.ended()).toBe('SIGKILL');
+  expect(await old('20.20.2', 'die').ended()).toBe('SIGKILL');
 });
 
 test.runIf(process.platform === 'linux')('kill -9 of the one ends the other', async () => {

@@ -14,10 +14,10 @@ afterEach(async () => {
   await ads.close();
 });
 
-describe('who is let in', () => {
+describe('access', () => {
   beforeEach(() => start());
 
-  test('no bearer, a wrong one or none of ours is 401', async () => {
+  test('a missing or wrong bearer token is 401', async () => {
     for (const authorization of [undefined, 'Bearer wrong', `Basic ${ads.tokens.token}`]) {
       const as = { [ads.sdkHeader]: 'test/1', ...(authorization !== undefined && { authorization }) };
       expect((await ask.send('GET', '/businesses', { as })).status).toBe(401);
@@ -35,7 +35,7 @@ describe('who is let in', () => {
     expect((await ask.send('GET', '/businesses', { as: other })).status).toBe(400);
   });
 
-  test('an access token that was bought ends by the platform’s clock or after so many requests; a rotated refresh token is worth nothing', async () => {
+  test('an access token expires by the platform’s clock or after its requests; a rotated refresh token is refused', async () => {
     ads.tokens.rotates = true;
     ads.tokens.lifetime = 60;
     const basic = `Basic ${Buffer.from(`${ads.tokens.clientId}:${ads.tokens.clientSecret}`).toString('base64')}`;
@@ -64,7 +64,7 @@ describe('who is let in', () => {
     expect((await ask.send('GET', '/businesses', { as: once })).status).toBe(401);
   });
 
-  test('an account that is closed is 403, one that is not there 404, and the others go on', async () => {
+  test('a closed account is 403, a missing one 404, and the others answer', async () => {
     const [closed = '', open = ''] = ads.state.accounts.keys();
     ads.state.forbid(closed);
     expect((await ask.get(`/ad_accounts/${closed}/campaigns`)).status).toBe(403);
@@ -89,7 +89,7 @@ describe('lists', () => {
   });
 
   test.each(['data', 'items', 'results'])(
-    'a server may call its lists %s and say nothing of pages',
+    'a server may name its lists %s and leave paging out',
     async (container) => {
       await start({ container, paging: false });
       const { body } = await ask.get(`${ask.account}/campaigns`);
@@ -98,7 +98,7 @@ describe('lists', () => {
     },
   );
 
-  test('the history of changes tells what was, what is, and goes back 180 days', async () => {
+  test('the history of changes holds old and new values of 180 days', async () => {
     await start({ dialect: 'vendor' });
     const [adSet] = ads.state.adSets.values();
     ads.state.update(adSet?.id ?? '', { budget: 9_007_199_254_740_995n });
@@ -117,7 +117,7 @@ describe('lists', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('refusals', () => {
   test('too many requests are 429, reports sooner than the rest, with the seconds until the window ends', async () => {
     await start({ limits: { requests: 4, reports: 1, windowMs: 60_000 } });
     const report = () => ask.get(`${ask.account}/aggregate_reports`, { entity_type: 'AD', fields: 'SPEND' });

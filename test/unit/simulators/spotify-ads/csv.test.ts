@@ -42,7 +42,7 @@ const file = async (asked: unknown = good): Promise<string> => {
 };
 
 describe('a report job', () => {
-  test('is created with 201, is PROCESSING for so many looks and seconds, then READY with an address elsewhere', async () => {
+  test('is created with 201, is PROCESSING for a set number of polls and seconds, then READY with an address elsewhere', async () => {
     await start({ csv: { polls: 2, seconds: 60 } });
     const { status, body } = await ask.post(reports(), good);
     expect(status).toBe(201);
@@ -59,7 +59,7 @@ describe('a report job', () => {
   });
 
   test.each(['FAILED', 'EXPIRED'] as const)(
-    'becomes %s where the script says so, and the next one is well',
+    'becomes %s by script, and the next one is READY',
     async (outcome) => {
       await start({ csv: { polls: 0 } });
       ads.storage.outcomes.push(outcome);
@@ -73,7 +73,7 @@ describe('a report job', () => {
 });
 
 describe('a CSV file', () => {
-  test('has the columns asked for and the rows that the truth has', async () => {
+  test('has the requested columns and the true rows', async () => {
     await start();
     const [header, ...rows] = (await file()).trimEnd().split('\n');
     expect(header).toBe('DATE,CAMPAIGN_NAME,AD_SET_NAME,AD_NAME,SPEND,IMPRESSIONS_ON_SPOTIFY');
@@ -92,7 +92,7 @@ describe('a CSV file', () => {
     );
   });
 
-  test('is spoiled as the test wishes: mark, line ends, footer, order, added and missing columns, ragged rows, wild names', async () => {
+  test('can be spoiled: mark, line ends, footer, order, added and missing columns, ragged rows, wild names', async () => {
     await start({ accounts: 1, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 });
     const { spoiling } = ads.storage;
     const plain = await file();
@@ -120,7 +120,7 @@ describe('a CSV file', () => {
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow('terminated');
   });
 
-  test('is refused with credentials, with 403 and XML when its address has expired, and each is remembered', async () => {
+  test('is refused with credentials, and with 403 and XML at an expired address; both are recorded', async () => {
     await start();
     const url = await addressOf();
     const authorization = `Bearer ${ads.tokens.token}`;
