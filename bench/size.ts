@@ -30,7 +30,7 @@ export const limit = 22_000;
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
   engine: 3012,
-  scheduler: 939,
+  scheduler: 926,
   cli: 1778,
   src: 22_540,
 };

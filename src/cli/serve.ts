@@ -48,7 +48,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
   const dags = catalogue.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
-  const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);
+  const queue = await openQueue(warehouse, dags, queueTrouble);
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const ending = new AbortController();

@@ -43,7 +43,6 @@ const policy = {
   retryDelay: 5,
   retryBackoff: true,
   expireInSeconds: 24 * 3600 - 1,
-  deleteAfterSeconds: 86_400,
 } as const;
 
 /**
@@ -54,7 +53,6 @@ export async function openQueue(
   { pool }: Pick<Warehouse, 'pool'>,
   pipelines: readonly string[],
   trouble: (error: unknown) => void,
-  pollMs = 1000,
 ) {
   const boss = new PgBoss({
     db: { executeSql: (text, values) => pool.query(text, values) },
@@ -78,10 +76,7 @@ export async function openQueue(
     },
     /** Takes the pipeline's jobs, one at a time. An error of `handle` fails the attempt. */
     async work(pipeline: string, handle: (job: Job) => Promise<void>): Promise<void> {
-      const options = {
-        pollingIntervalSeconds: Math.max(0.5, pollMs / 1000),
-        heartbeatRefreshSeconds: refreshMs / 1000,
-      };
+      const options = { pollingIntervalSeconds: 0.5, heartbeatRefreshSeconds: refreshMs / 1000 };
       workers.set(pipeline, await boss.work<Task>(pipeline, options, async ([job]) => job && handle(job)));
     },
     /** A job was offered in this process: look at once. */
@@ -103,8 +98,6 @@ export async function openQueue(
 
 /** Durations of the scheduler, ms. */
 export const usualTimes = {
-  /** Between looks for requests; pg-boss allows no less than half a second. */
-  pollMs: seconds(1),
   /** Between looks at the schedules. */
   tickMs: seconds(5),
   /** Between reports of progress and writes of log lines; a stop is noticed as often. */

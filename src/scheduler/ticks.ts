@@ -16,27 +16,19 @@ export interface Scheduled extends Timed {
   readonly due: Due;
 }
 
+const bySchedule = { trigger: 'schedule', by: 'schedule' } as const;
+
 /** The schedules of the configured DAGs that start by themselves. Throws Misconfigured where one cannot be read. */
 export const scheduled = (catalogue: Catalogue): readonly Scheduled[] =>
   catalogue.flatMap(({ name: pipeline, configured, timed }) =>
     timed.filter(({ starts }) => configured && starts).map((each) => ({ ...each, pipeline, due: due(each) })),
   );
 
-/** A schedule that came due: its row of `ops.ticks`. */
-export interface Tick {
-  readonly dag_run_id: string;
-  readonly scheduled_for: Date;
-  /** How many due instants it stands for. */
-  readonly covers: number;
-  /** A request that does the same existed already. */
-  readonly joined: boolean;
-}
-
 /**
  * Makes the tick of a schedule if an instant has passed since it was last looked at. Whatever was missed becomes one tick, for the newest instant. A
- * schedule that is new begins now. `by`: the name of this process.
+ * schedule that is new begins now. `by`: the name of this process. Gives the id of the request.
  */
-export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Promise<Tick | undefined> {
+export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Promise<string | undefined> {
   const { pipeline, does, cron, timeZone } = schedule;
   return db.transaction().execute(async (trx) => {
     await lockPipeline(trx, pipeline);
@@ -52,11 +44,11 @@ export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Pr
     const missed = rows[0] ? schedule.due.between(rows[0].seen_to, rows[0].now) : [];
     const made = missed.length === 0 ? undefined : await write(trx, schedule, missed, by);
     if (made === undefined) return undefined;
-    const id = made.dag_run_id;
+    const { id, joined } = made;
     const ask = { pipeline, does };
-    if (made.joined) await cancelRetries(trx, ask, `${id} does it`);
-    else await enqueue(trx, queue, { id, ask, params: paramsOf(ask), trigger: 'schedule', by: 'schedule' });
-    return made;
+    if (joined) await cancelRetries(trx, ask, `${id} does it`);
+    else await enqueue(trx, queue, { id, ask, params: paramsOf(ask), ...bySchedule });
+    return id;
   });
 }
 
@@ -68,7 +60,7 @@ async function write(trx: Trx, { pipeline, does }: Scheduled, missed: readonly D
   const newest = missed.at(-1) ?? new Date();
   const stamp = newest.toISOString().slice(0, 16).replaceAll(/[-:]/g, '');
   const id = `${pipeline}-${does}-${stamp}-${crypto.randomBytes(3).toString('hex')}`;
-  const { rows } = await sql<Tick>`
+  const { rows } = await sql<{ id: string; joined: boolean }>`
     with seen as (update ops.schedules set seen_to = ${newest} where pipeline = ${pipeline} and does = ${does}),
     covering as (select dag_run_id from ops.dag_runs
       where pipeline = ${pipeline} and (does = ${does} or does = 'full' and ${does} = 'sync') and streams is null
@@ -78,6 +70,6 @@ async function write(trx: Trx, { pipeline, does }: Scheduled, missed: readonly D
     select ${pipeline}, ${does}, ${newest}, ${missed.length}, ${missed.length > 1 ? missed[0] : null}, ${by},
       coalesce(dag_run_id, ${id}), dag_run_id is not null
     from (select) one left join covering on true
-    on conflict do nothing returning *`.execute(trx);
+    on conflict do nothing returning dag_run_id as id, joined`.execute(trx);
   return rows[0];
 }

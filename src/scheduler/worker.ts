@@ -123,16 +123,14 @@ export async function repeat(
   work: () => Promise<void>,
   trouble: (error: unknown) => void,
 ): Promise<void> {
-  for (let failures = 0, pause = ms; !signal.aborted; ) {
-    try {
-      await work();
-      [failures, pause] = [0, ms];
-    } catch (error) {
-      if (signal.aborted) return;
-      failures += 1;
-      pause = Math.min(seconds(0.5) * 2 ** failures, seconds(30)) * (0.5 + Math.random() / 2);
-      trouble(error);
-    }
-    await sleep(pause, undefined, { signal }).catch(() => undefined);
-  }
+  const limits = { totalMs: Number.POSITIVE_INFINITY, firstMs: seconds(1), longestMs: seconds(30) };
+  const goOn = (error: unknown): boolean => {
+    if (!signal.aborted) trouble(error);
+    return true;
+  };
+  const once = async (): Promise<void> => {
+    await withRetry(work, limits, goOn, signal);
+    await sleep(ms, undefined, { signal });
+  };
+  while (!signal.aborted) await once().catch(() => undefined);
 }

@@ -114,9 +114,7 @@ test('eighty requests in one process leave no connection, timer or handle behind
     if (wished % 5 === 0) throw new Error('a defect');
     return report(ask);
   });
-  const { service, control } = await conduct(database.warehouse, catalogue(dag('tracker')), runner, {
-    times: { pollMs: 5 },
-  });
+  const { service, control } = await conduct(database.warehouse, catalogue(dag('tracker')), runner);
   const some = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) {
       const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'a test' });

@@ -27,7 +27,7 @@ import type { Warehouse } from '../../../src/warehouse/connect.ts';
  */
 export const quick: Times = {
   ...usualTimes,
-  ...{ pollMs: 20, tickMs: 50, heartbeatMs: 50, reapMs: 50, heldMs: 100, againMs: [], lookMs: 50 },
+  ...{ tickMs: 50, heartbeatMs: 50, reapMs: 50, heldMs: 100, againMs: [], lookMs: 50 },
 };
 
 /** A DAG that is configured and starts nothing by itself. */
@@ -92,7 +92,6 @@ export const queueOf = (warehouse: Warehouse, dags: Catalogue, troubles: string[
     warehouse,
     dags.map(({ name }) => name),
     (error) => troubles.push(`queue: ${String(error)}`),
-    quick.pollMs,
   );
 
 /** Asks without a worker. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { Queue } from '../../../src/scheduler/queue.ts';
 import { due } from '../../../src/scheduler/schedule.ts';
-import { type Scheduled, scheduled, type Tick, tick } from '../../../src/scheduler/ticks.ts';
+import { type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run } from '../../support/processes.ts';
@@ -34,7 +34,7 @@ const schedule = (pipeline: string, cron: string, timeZone = 'UTC'): Scheduled =
 
 const recently = dailySinceJustNow();
 const daily = schedule('tracker', recently);
-const look = (at: Scheduled = daily, by = 'a'): Promise<Tick | undefined> =>
+const look = (at: Scheduled = daily, by = 'a'): Promise<string | undefined> =>
   tick(warehouse.db, queue, at, by);
 
 /** No process looked at the schedules for so long. */
@@ -42,8 +42,8 @@ const away = (interval: string): Promise<unknown> =>
   warehouse.pool.query('update ops.schedules set seen_to = clock_timestamp() - $1::interval', [interval]);
 
 const ticks = () =>
-  rows<{ pipeline: string; covers: number; dag_run_id: string; joined: boolean; first_missed: Date | null }>(
-    'select pipeline, covers, dag_run_id, joined, first_missed from ops.ticks order by made_at',
+  rows<{ scheduled_for: Date; covers: number; id: string; joined: boolean; first_missed: Date | null }>(
+    'select scheduled_for, covers, dag_run_id as id, joined, first_missed from ops.ticks order by made_at',
   );
 
 test('a new schedule begins now; after three days without a process one run covers them and says how many', async () => {
@@ -51,12 +51,12 @@ test('a new schedule begins now; after three days without a process one run cove
   expect(await look(nightly)).toBeUndefined();
   expect(await ticks()).toEqual([]);
   await away('3 days');
-  const made = await look(nightly);
-  expect(made).toMatchObject({ pipeline: 'nightly', covers: 3, joined: false });
+  const id = await look(nightly);
   expect(await look(nightly)).toBeUndefined();
   const [only, ...others] = await ticks();
   expect(others).toEqual([]);
-  expect(only?.first_missed?.getTime()).toBe((made?.scheduled_for.getTime() ?? 0) - 2 * 86_400_000);
+  expect(only).toMatchObject({ id, covers: 3, joined: false });
+  expect(only?.first_missed?.getTime()).toBe((only?.scheduled_for.getTime() ?? 0) - 2 * 86_400_000);
   expect(await rows('select pipeline, does, trigger, status from ops.dag_runs')).toEqual([
     { pipeline: 'nightly', does: 'sync', trigger: 'schedule', status: 'queued' },
   ]);
@@ -116,7 +116,7 @@ test('while a run takes longer than its interval one more waits, and later ticks
   }
   const made = await ticks();
   expect(made.map(({ joined }) => joined)).toEqual([false, true, true, true]);
-  expect(new Set(made.map((each) => each.dag_run_id)).size).toBe(1);
+  expect(new Set(made.map(({ id }) => id)).size).toBe(1);
   expect(await rows(`select from ops.dag_runs where status = 'queued'`)).toHaveLength(1);
 });
 
@@ -125,13 +125,11 @@ test('a tick joins a run of everything that began after its instant, not one of 
   await warehouse.pool.query(`insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
     values ('whole', 'tracker', 'full', 'api', 'api', 'running', clock_timestamp())`);
   await away('5 minutes');
-  expect(await look()).toMatchObject({
-    dag_run_id: 'whole',
-    joined: true,
-  });
+  expect(await look()).toBe('whole');
+  expect(await ticks()).toMatchObject([{ joined: true }]);
   await warehouse.pool.query(`truncate ops.ticks; update ops.dag_runs set streams = '{issues}'`);
   await away('5 minutes');
-  expect(await look()).toMatchObject({ joined: false });
+  expect(await look()).not.toBe('whole');
 });
 
 test('a changed schedule goes by its new times at once', async () => {
