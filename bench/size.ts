@@ -29,10 +29,10 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  engine: 3012,
+  engine: 2892,
   scheduler: 926,
   cli: 1778,
-  src: 22_540,
+  src: 22_295,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

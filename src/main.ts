@@ -10,7 +10,7 @@ import { causes, codeOfError, describe, exit, type StopSignal } from './cli/exit
 import { type Flags, program } from './cli/program.ts';
 import { openSink } from './cli/terminal.ts';
 import { Interrupted } from './core/errors.ts';
-import { connectionsFor } from './engine/context/concurrency.ts';
+import { connectionsFor } from './engine/context/deps.ts';
 
 type Sinks = Pick<Context, 'out' | 'err'>;
 

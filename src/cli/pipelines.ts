@@ -11,7 +11,7 @@ import type { Observe, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
-import { excludedOf } from '../engine/context/select-streams.ts';
+import { excludedOf } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';

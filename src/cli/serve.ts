@@ -6,7 +6,7 @@ import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { connectionsFor } from '../engine/context/concurrency.ts';
+import { connectionsFor } from '../engine/context/deps.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth } from '../outbound/outbound.ts';
 import { openControl } from '../scheduler/control.ts';

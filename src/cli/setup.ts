@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import { excludedOf } from '../engine/context/select-streams.ts';
+import { excludedOf } from '../engine/context/deps.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { print } from './output.ts';

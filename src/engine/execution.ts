@@ -1,49 +1,26 @@
 /** The life of a run: lease, preflight, streams, outcome. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import {
-  Fenced,
-  Interrupted,
-  OutOfTime,
-  passesAfter,
-  saidBy,
-  TidemarkError,
-  TooManyRejects,
-} from '../core/errors.ts';
-import type { HttpCounters } from '../core/request.ts';
-import {
-  addCounts,
-  longestOf,
-  noCounts,
-  type RunKind,
-  type RunReport,
-  type RunStatus,
-  type StreamReport,
-} from '../core/run.ts';
+import * as errors from '../core/errors.ts';
+import { addCounts, longestOf, noCounts, type RunKind, type RunReport, type RunStatus } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
 import { pruneRejects } from '../load/rejects.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
 import { withConnectLimit } from '../warehouse/connect.ts';
 import { isPassing, unreachable } from '../warehouse/pg-errors.ts';
 import { usualRetry, withRetry } from '../warehouse/with-retry.ts';
-import { mostLoads, slicesAtOnce } from './context/concurrency.ts';
-import type { RunDeps } from './context/deps.ts';
+import { excludedOf, mostLoads, type RunDeps, slicesAtOnce } from './context/deps.ts';
 import { type RunContext, tell } from './context/run-context.ts';
-import { excludedOf } from './context/select-streams.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
 import { Rejections } from './state/rejections.ts';
 import { beginRun, finishRun, registerSource } from './state/run-state.ts';
 import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
 
-/**
- * The work of a run. Throws what ends the run. `stop` ends all of it: what one stream found out concerns every
- * other.
- */
-type Body = (context: RunContext, stop: (reason: unknown) => void) => Promise<void>;
+/** The work of a run. Throws what ends the run. */
+type Body = (context: RunContext) => Promise<void>;
 
 /** A run whose source was not asked yet. */
-type Begun = Pick<RunContext, 'deps' | 'run' | 'lease' | 'signal' | 'warehouseNow' | 'reports'>;
+type Begun = Omit<RunContext, 'clock' | 'now' | 'rejections' | 'writers' | 'slot' | 'loads'>;
 
 /**
  * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work,
@@ -71,23 +48,19 @@ export async function withRun(
     const warehouseNow = clockFrom(micros);
     const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
     observe({ type: 'run.started', pipeline, runId, kind, resumed });
-    const before = { ...source.http.counters };
     const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
+    const stop = (reason: unknown): void => ending.abort(reason);
     const run = { runId, sourceId, pipeline, kind };
-    const begun: Begun = { deps, run, lease, signal, warehouseNow, reports: new Map() };
-    if (movedFrom !== null)
-      tell(
-        begun,
-        'warn',
-        `${pipeline} was ${movedFrom} until now and is ${source.baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
-      );
-    const error = await work(begun, body, (reason) => ending.abort(reason));
-    const found = reportOf(begun, error, before, started);
+    const begun: Begun = { deps, run, lease, signal, stop, warehouseNow, reports: new Map() };
+    const moved = `${pipeline} was ${movedFrom} until now and is ${source.baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
+    if (movedFrom !== null) tell(begun, 'warn', moved);
+    const error = await work(begun, body);
+    const report = reportOf(begun, error, started);
     await prune(begun);
-    const report = { ...found, ...(await close(deps, found, before.throttled, error)) };
+    await close(deps, report, error);
     observe({ type: 'run.finished', pipeline, report });
     // A run with too many rejects went on as far as it could.
-    if (error !== undefined && !(error instanceof TooManyRejects)) throw error;
+    if (error !== undefined && !(error instanceof errors.TooManyRejects)) throw error;
     return report;
   } finally {
     stopTimers();
@@ -129,12 +102,11 @@ function startTimers(
   grace: AbortController,
 ): () => void {
   const done = new AbortController();
-  const after = (ms: number, step: () => void): void => {
-    sleep(ms, undefined, { ref: false, signal: done.signal }).then(step, () => undefined);
-  };
+  const after = (ms: number, step: () => void): void =>
+    AbortSignal.timeout(Math.round(ms)).addEventListener('abort', step, { signal: done.signal });
   if (deadlineMs !== undefined) {
     const why = `the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`;
-    after(deadlineMs, () => ending.abort(new OutOfTime(`${source.name}: ${why}`)));
+    after(deadlineMs, () => ending.abort(new errors.OutOfTime(`${source.name}: ${why}`)));
   }
   const beginGrace = (): void => after(lastBatchMs, () => grace.abort(stop.reason));
   stop.addEventListener('abort', beginGrace, { once: true, signal: done.signal });
@@ -142,18 +114,18 @@ function startTimers(
 }
 
 /** Runs the body. Gives the error that ended the run, if one did. */
-async function work(begun: Begun, body: Body, stop: (reason: unknown) => void): Promise<unknown> {
+async function work(begun: Begun, body: Body): Promise<unknown> {
   const { lease, signal } = begun;
   try {
-    await body(await openContext(begun), stop);
+    await body(await openContext(begun));
     // What the streams report is true of a warehouse that still has it: the lease knows what it confirmed.
     await lease.transaction(async () => undefined);
     return undefined;
   } catch (thrown) {
-    if (lease.signal.reason instanceof Fenced) return lease.signal.reason;
+    if (lease.signal.reason instanceof errors.Fenced) return lease.signal.reason;
     // What ended the work of all streams; what they threw then only followed.
     const first: unknown = signal.aborted ? signal.reason : thrown;
-    return first instanceof TidemarkError ? first : transientIf(first);
+    return first instanceof errors.TidemarkError ? first : transientIf(first);
   }
 }
 
@@ -162,61 +134,52 @@ async function openContext(begun: Begun): Promise<RunContext> {
   const { clock, dialect } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
   for (const line of dialect) tell(begun, 'info', line);
-  if (clock === undefined)
-    tell(
-      begun,
-      'warn',
-      'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
-    );
-  return {
-    ...begun,
-    clock,
-    now: () =>
-      clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt),
-    rejections: new Rejections(),
-    writers: [],
-    slot: pLimit(slicesAtOnce(deps.concurrency)),
-    loads: pLimit(mostLoads),
-  };
+  const none =
+    'the source sends no Date header: watermarks stay where they are, and the next run reads the same again';
+  if (clock === undefined) tell(begun, 'warn', none);
+  const now = (): Date =>
+    clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt);
+  const work = { slot: pLimit(slicesAtOnce(deps.concurrency)), loads: pLimit(mostLoads) };
+  return { ...begun, clock, now, rejections: new Rejections(), writers: [], ...work };
 }
 
 function reportOf(
   { deps: { source }, run: { runId, pipeline, kind }, reports }: Begun,
   error: unknown,
-  before: HttpCounters,
   started: number,
 ): RunReport {
   const { requests, retries, throttledMs } = source.http.counters;
   const streams = source.streams.flatMap(({ name }) => reports.get(name) ?? []);
   return {
-    ...{ runId, pipeline, kind, streams },
+    ...{ runId, pipeline, kind, streams, requests, retries, throttledMs },
     counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
     deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
-    requests: requests - before.requests,
-    retries: retries - before.retries,
-    throttledMs: throttledMs - before.throttledMs,
     seconds: (performance.now() - started) / 1000,
     ...outcomeOf(streams, error),
   };
 }
 
-/** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */
-const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);
-
 /** What runs are called that these errors ended, by their codes; any other error fails a run. */
 const endings: Readonly<Record<string, RunStatus>> = { interrupted: 'interrupted', fenced: 'lost' };
 
-/** What became of a run: by the error that ended it, or else by its streams. */
+/**
+ * What became of a run: by the error that ended it, or else by its streams. One is not complete also where
+ * only one owner (an ad account, a board) is closed.
+ */
 function outcomeOf(
-  streams: readonly StreamReport[],
+  streams: RunReport['streams'],
   error: unknown,
 ): Pick<RunReport, 'status' | 'error' | 'passesAfterMs'> {
   if (error !== undefined) {
-    const code = error instanceof TidemarkError ? error.code : 'defect';
-    const status = endings[code] ?? 'failed';
-    return { status, error: { code, message: saidBy(error) }, passesAfterMs: passesAfter(error) };
+    const code = error instanceof errors.TidemarkError ? error.code : 'defect';
+    const passesAfterMs = errors.passesAfter(error);
+    return {
+      status: endings[code] ?? 'failed',
+      error: { code, message: errors.saidBy(error) },
+      passesAfterMs,
+    };
   }
-  const bad = streams.filter(({ status }) => incomplete.has(status));
+  const bad = streams.filter(({ status }) => ['failed', 'partial', 'forbidden'].includes(status));
   const [first] = [...bad, ...streams.filter(({ status }) => status === 'attention')];
   if (first === undefined) return { status: 'succeeded' };
   const ofBad = streams.every(({ status }) => status === 'failed') ? 'failed' : 'partly_failed';
@@ -236,24 +199,19 @@ async function prune(begun: Begun): Promise<void> {
 }
 
 /**
- * Closes the run's row; gives what its batches have done, if the warehouse says so. A run that was stopped or
- * fenced does not wait for a warehouse that is away; one that was done when it was asked to end waits for as
- * long as the grace time allows, or it would pass for lost.
+ * Closes the run's row. A run that was stopped or fenced does not wait for a warehouse that is away; one that
+ * was done when it was asked to end waits for as long as the grace time allows, or it would pass for lost.
  */
 async function close(
-  { warehouse, signal, source: { http } }: RunDeps,
+  { warehouse, signal, source }: RunDeps,
   report: RunReport,
-  throttledBefore: number,
   error: unknown,
-): Promise<Pick<RunReport, 'counts' | 'deleted'> | undefined> {
-  const strain = { throttled: http.counters.throttled - throttledBefore, quiet: http.counters.quiet };
+): Promise<void> {
   const patience = signal.aborted ? lastBatchMs : usualRetry.totalMs;
-  const totalMs = error instanceof Interrupted || error instanceof Fenced ? 0 : patience;
+  const totalMs = report.status === 'interrupted' || report.status === 'lost' ? 0 : patience;
   const db = withConnectLimit(warehouse, totalMs);
-  try {
-    return await withRetry(() => finishRun(db, report, strain), { ...usualRetry, totalMs });
-  } catch (failure) {
+  const finish = () => finishRun(db, report, source.http.counters);
+  await withRetry(finish, { ...usualRetry, totalMs }).catch((failure: unknown) => {
     if (error === undefined) throw transientIf(failure);
-    return undefined;
-  }
+  });
 }

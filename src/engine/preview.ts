@@ -1,22 +1,18 @@
 import { sql } from 'kysely';
 import { sliceContext } from './batching/slice-context.ts';
-import type { RunDeps } from './context/deps.ts';
-import { chosenStreams } from './context/select-streams.ts';
+import { chosenStreams, type RunDeps } from './context/deps.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
 import { type Mode, type Planning, planStream, type Request, type StreamPlan } from './sync/plan.ts';
 
 /** What a run would do for one stream. */
-export interface PlannedStream extends Size {
+export interface PlannedStream {
   readonly stream: string;
   readonly mode: Mode;
   readonly from: Date | undefined;
   readonly to: Date | undefined;
   /** Why everything is read again that was not asked for. */
   readonly why: string | undefined;
-}
-
-interface Size {
   /** Partitions known now; windows are halved further while reading. */
   readonly slices: number;
   /** Records, where the source can say so cheaply; of days an upper bound. */
@@ -58,7 +54,7 @@ export async function plan(
 }
 
 /** The slices of a stream, and its records and requests where the source can say so. */
-async function sizeOf({ context, stream }: Planning, { kind, window }: StreamPlan): Promise<Size> {
+async function sizeOf({ context, stream }: Planning, { kind, window }: StreamPlan) {
   const { days, windows } = stream;
   const all = await ownersOf({ context, stream });
   const owners = kind === 'incremental' ? all.filter(({ isActive }) => isActive) : all;

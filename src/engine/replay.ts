@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { BadData } from '../core/errors.ts';
+import { BadData, Transient } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
@@ -8,7 +8,7 @@ import { loadCounted } from './batching/commit.ts';
 import { NestedLists, unlessBad } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
 import type { RunContext } from './context/run-context.ts';
-import { enterStream } from './context/stream-in-run.ts';
+import { inRun } from './context/stream-in-run.ts';
 import { withRun } from './execution.ts';
 
 interface Stored {
@@ -29,10 +29,11 @@ export async function replayRejects(
   wanted: { readonly stream?: string; readonly id?: string },
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   const { stream: name, id } = wanted;
-  const { counts, streams } = await withRun(deps, 'replay', { replay: wanted }, async (context) => {
+  const { counts, streams, error } = await withRun(deps, 'replay', { replay: wanted }, async (context) => {
     for (const stream of deps.source.streams)
       if (name === undefined || name === stream.name) await replayStream(context, stream, id);
   });
+  if (error !== undefined) throw new Transient(error.message);
   const all = streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
   return { replayed: counts.received, stillRejected: all - counts.received };
 }
@@ -44,19 +45,20 @@ async function replayStream(context: RunContext, stream: Stream, id: string | nu
       and not truncated and (${id}::bigint is null or reject_id = ${id}::bigint)
     order by r.reject_id`.execute(context.deps.warehouse.db);
   if (rows.length === 0) return;
-  const { tally, report, end } = await enterStream(context, stream);
-  const batch = new Batch(stream);
-  const lists = new NestedLists(context, stream);
-  const good: string[] = [];
-  for (const one of rows) if (await isTaken(one, stream, batch, lists)) good.push(one.id);
-  const close = async ({ trx }: Session): Promise<void> => {
-    await sql`update ops.rejects set status = 'replayed', resolved_at = now()
-      where reject_id = any (${good}::bigint[])`.execute(trx);
-  };
-  await loadCounted({ context, stream, tally }, batch, { force: false, late: true, resolves: false, close });
-  const { length } = rows;
-  tally.receipt = { expected: length, fetched: length, landed: batch.records.length };
-  await end(report('ok'));
+  await inRun(context, stream, async (of) => {
+    const batch = new Batch(stream);
+    const lists = new NestedLists(of);
+    const good: string[] = [];
+    for (const one of rows) if (await isTaken(one, stream, batch, lists)) good.push(one.id);
+    const close = async ({ trx }: Session): Promise<void> => {
+      await sql`update ops.rejects set status = 'replayed', resolved_at = now()
+        where reject_id = any (${good}::bigint[])`.execute(trx);
+    };
+    await loadCounted(of, batch, { force: false, late: true, resolves: false, close });
+    const { length } = rows;
+    of.tally.receipt = { expected: length, fetched: length, landed: batch.records.length };
+    return undefined;
+  });
 }
 
 /**
@@ -71,8 +73,7 @@ async function isTaken(
 ): Promise<boolean> {
   const mapped = unlessBad(() => stream.transform(parseJson(payload), slice ?? {}));
   if (mapped instanceof BadData) return false;
-  const fetched = await lists.fetch(mapped, mapped.nestedLists);
-  if (fetched instanceof BadData || (await lists.judge(fetched.refusals)) !== undefined) return false;
-  const { rows, lacking } = fetched;
-  return !(unlessBad(() => batch.add(mapped, BigInt(seen), rows, lacking)) instanceof BadData);
+  const { refusals, rows, lacking } = await lists.fetch(mapped);
+  if ((await lists.judge(refusals)) !== undefined) return false;
+  return !(unlessBad(() => batch.add(mapped, BigInt(seen), rows(), lacking)) instanceof BadData);
 }

@@ -1,9 +1,8 @@
 import { Misconfigured } from '../core/errors.ts';
-import type { RunKind, RunReport, StreamReport } from '../core/run.ts';
+import type { RunReport } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
-import type { RunDeps } from './context/deps.ts';
+import { chosenStreams, excludedOf, type RunDeps } from './context/deps.ts';
 import { tell } from './context/run-context.ts';
-import { chosenStreams, excludedOf } from './context/select-streams.ts';
 import { withRun } from './execution.ts';
 import { runStream } from './stream-run.ts';
 import type { Request } from './sync/plan.ts';
@@ -15,13 +14,10 @@ export type { RunDeps } from './context/deps.ts';
  * `full` reads everything again and lets what is read win. Throws LockHeld, AuthFailed, Unreachable,
  * Misconfigured, Interrupted or Fenced; every other failure is in the report.
  */
-export function sync(
+export const sync = (
   deps: RunDeps,
   { streams, full = false }: { readonly streams?: readonly string[]; readonly full?: boolean },
-): Promise<RunReport> {
-  const params = { streams: streams ?? null, full };
-  return runStreams(deps, full ? 'full' : 'sync', params, streams, { full, window: undefined });
-}
+): Promise<RunReport> => runStreams(deps, streams, { full, window: undefined });
 
 /**
  * Reads exactly the records created in `[from, to)` (UTC); the same window again resumes it. No watermark
@@ -29,44 +25,43 @@ export function sync(
  */
 export function backfill(
   deps: RunDeps,
-  { streams, ...window }: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
+  { streams, from, to }: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
 ): Promise<RunReport> {
-  const [from, to] = [window.from.toISOString(), window.to.toISOString()];
-  if (!(window.from < window.to)) throw new Misconfigured(`--from ${from} is not before --to ${to}`);
-  const params = { streams: streams ?? null, from, to };
-  return runStreams(deps, 'backfill', params, streams, { full: false, window });
+  if (!(from < to))
+    throw new Misconfigured(`--from ${from.toISOString()} is not before --to ${to.toISOString()}`);
+  return runStreams(deps, streams, { full: false, window: { from, to } });
 }
 
 /** Runs the chosen streams, each as soon as those it comes after are done. */
 function runStreams(
   deps: RunDeps,
-  kind: RunKind,
-  params: Readonly<Record<string, unknown>>,
   names: readonly string[] | undefined,
   request: Request,
 ): Promise<RunReport> {
+  const { full, window } = request;
+  const kind = window ? 'backfill' : full ? 'full' : 'sync';
+  const params = { streams: names ?? null, ...(window ?? { full }) };
   const chosen = chosenStreams(deps, names);
-  const streams = request.window === undefined ? chosen : chosen.filter(({ by }) => by !== 'list');
+  const streams = window === undefined ? chosen : chosen.filter(({ by }) => by !== 'list');
   if (streams.length === 0) {
     const all = (names ?? chosen.map(({ name }) => name)).join(', ');
     throw new Misconfigured(`none of the streams ${all} can be cut by time: there is nothing to backfill`);
   }
-  return withRun(deps, kind, params, async (context, stop) => {
+  return withRun(deps, kind, params, async (context) => {
     const leftOut = names === undefined ? [...excludedOf(deps)] : [];
     if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
-    const done = new Map<string, Promise<StreamReport>>();
+    const done = new Map<string, Promise<void>>();
     // A stream that failed does not stop those after it: they work with the owners that the warehouse knows.
     const ready = async (after: readonly string[]): Promise<void> => {
       await Promise.allSettled(after.flatMap((name) => done.get(name) ?? []));
     };
-    const run = async (stream: Stream): Promise<StreamReport> => {
+    const run = async (stream: Stream): Promise<void> => {
       // After a tick, so that every stream is listed before the first one looks for another.
       await Promise.resolve();
       await ready(stream.after ?? []);
       return runStream(context, stream, request, ready);
     };
     for (const stream of streams) done.set(stream.name, run(stream));
-    for (const report of done.values()) report.catch(stop);
     await Promise.allSettled(done.values());
     await Promise.all(done.values());
   });

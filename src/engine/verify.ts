@@ -43,19 +43,12 @@ export function outcomeOf(refusal: Refusal): Outcome {
   return policy.find(([where]) => fits(where))?.[1] ?? 'failed';
 }
 
-/**
- * Whether the error is an answer that may be a deployment or a cache: it is believed when a second request
- * confirms it.
- */
-export const needsConfirmation = (error: unknown): error is TidemarkError =>
-  [Missing, Forbidden, HasNone, ShownLess].some((kind) => error instanceof kind);
+/** Answers that may be a deployment or a cache: they are believed when a second request confirms them. */
+const doubtful = [Missing, Forbidden, HasNone, ShownLess];
 
 /** Runs the step a second time where its first answer needs to be confirmed: `doubt` says what it was. */
-export async function confirmed<T>(step: (doubt?: TidemarkError) => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (error) {
-    if (!needsConfirmation(error)) throw error;
-    return step(error);
-  }
-}
+export const confirmed = <T>(step: (doubt?: TidemarkError) => Promise<T>): Promise<T> =>
+  step().catch((error) => {
+    if (doubtful.some((kind) => error instanceof kind)) return step(error);
+    throw error;
+  });

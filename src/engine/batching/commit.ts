@@ -8,11 +8,31 @@ import { Batch, type Reject } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import { type RunContext, type Tally, tallyBatch, tallySlice } from '../context/run-context.ts';
-import { closeIfLast } from '../state/checkpoint.ts';
+import { type StreamInRun, tallySlice } from '../context/stream-in-run.ts';
+import { type Coverage, closeIfLast } from '../state/checkpoint.ts';
 import { countBatch } from '../state/run-state.ts';
-import { endSlice, type OpenSlice, type SliceEnd } from '../state/walk-state.ts';
-import type { WalkContext } from './walk-context.ts';
+import { endSlice, type OpenSlice, type SliceEnd, type Walk } from '../state/walk-state.ts';
+import type { NestedLists } from './nested-lists.ts';
+
+/** A walk to be read. */
+export interface Walking extends StreamInRun {
+  readonly walk: Walk;
+  /** What the stream's checkpoint covers once the walk is done. */
+  readonly coverage: Coverage;
+  /** No walk over the stream was ever complete. */
+  readonly isFirst: boolean;
+  /** Whether a good version may resolve an open reject of the stream. */
+  readonly resolves: boolean;
+  /** A forced resync: what is read now wins over what is stored. */
+  readonly force: boolean;
+}
+
+/** What the reading of a walk's slices shares. */
+export interface WalkContext extends Walking {
+  readonly nestedLists: NestedLists;
+  /** Slices of the walk that are not read to their end. */
+  readonly unread: { count: number };
+}
 
 /** Commits a batch; with `end` it is the slice's last one. Throws `TooManyRejects` once its rejects are kept. */
 export async function commit(
@@ -43,12 +63,8 @@ export async function commit(
 }
 
 /** Loads a batch under the run's lease, and counts what it did. */
-export async function loadCounted(
-  {
-    context,
-    stream,
-    tally,
-  }: { readonly context: RunContext; readonly stream: Stream; readonly tally: Tally },
+export function loadCounted(
+  { context, stream }: StreamInRun,
   batch: Batch,
   how: Omit<Load, 'sourceId' | 'runId' | 'settings' | 'guard'>,
   listing?: ListingLoad,
@@ -64,9 +80,7 @@ export async function loadCounted(
     guard: (session) => lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
-  const loaded = await context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
-  tallyBatch(tally, loaded);
-  return loaded;
+  return context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
 }
 
 /**
@@ -83,7 +97,7 @@ export async function closeWalk(
   const covered = opened.length > 0 ? { ...coverage, words: coverage.ours, whole: false } : coverage;
   const isClosed = await closeIfLast(session, walk, runId, covered);
   if (isClosed && opened.length > 0)
-    await sql`delete from ops.streams where source_id = ${sourceId} and stream = any (${[...opened]}::text[])`.execute(
+    await sql`delete from ops.streams where source_id = ${sourceId} and stream = any (${opened}::text[])`.execute(
       session.trx,
     );
 }

@@ -5,24 +5,14 @@ import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice } from '../../core/stream.ts';
-import { dateToInstant, type Instant } from '../../core/time.ts';
+import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
-import { type Fetched, type ListRead, unlessBad } from './nested-lists.ts';
-import type { WalkContext } from './walk-context.ts';
+import type { WalkContext } from './commit.ts';
+import { type Fetched, type Refusal, unlessBad } from './nested-lists.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
 const recordsBetweenLooks = 16;
-
-/** A page on its way into a batch. */
-interface Taking {
-  readonly walking: WalkContext;
-  readonly batch: Batch;
-  readonly page: Page;
-  readonly reading: Reading;
-  readonly slice: Slice;
-  readonly fetchedAt: Instant;
-}
 
 /**
  * Maps one page into the batch, fetching truncated lists of records whose content changed. Gives the number
@@ -34,10 +24,10 @@ export async function takePage(
   page: Page,
   reading: Reading,
   slice: Slice,
-): Promise<{ readonly received: number; readonly refusals: readonly ListRead[] }> {
-  const taking: Taking = { walking, batch, page, reading, slice, fetchedAt: walking.context.warehouseNow() };
+): Promise<{ readonly received: number; readonly refusals: readonly Refusal[] }> {
   const { stream, nestedLists, force } = walking;
   const records = inWindow(walking, page, slice);
+  const take = takerOf(walking, batch, page, reading, slice);
   // A record's rows are encoded before the next record is mapped, so that few objects live at once. From the
   // first record on that waits for its lists all wait: the order of the page is kept.
   const waiting: (readonly [record: Json, mapped: Mapped | BadData])[] = [];
@@ -49,46 +39,43 @@ export async function takePage(
     }
     const mapped = unlessBad(() => stream.transform(record, slice));
     if (waiting.length > 0 || isPartial(mapped)) waiting.push([record, mapped]);
-    else take(taking, record, mapped);
+    else take(record, mapped);
   }
   const partial = waiting.map(([, mapped]) => mapped).filter(isPartial);
   const lists = await nestedLists.ofChanged(batch, partial, force);
-  for (const [record, mapped] of waiting)
-    take(taking, record, mapped, isPartial(mapped) ? lists.get(mapped) : undefined);
-  const refusals = [...lists.values()].flatMap((list) => (list instanceof BadData ? [] : list.refusals));
-  return { received: records.length, refusals };
+  for (const [record, mapped] of waiting) take(record, mapped, lists.get(mapped));
+  return { received: records.length, refusals: [...lists.values()].flatMap(({ refusals }) => refusals) };
 }
 
 const isPartial = (mapped: Mapped | BadData): mapped is Mapped =>
   !(mapped instanceof BadData) && mapped.nestedLists !== undefined;
 
-/** Puts a record into the batch, as rows or as a reject. */
-function take(taking: Taking, record: Json, mapped: Mapped | BadData, lists?: Fetched | BadData): void {
-  const { walking, batch, reading, fetchedAt } = taking;
-  let stage: Reject['stage'] = 'transform';
-  try {
-    if (mapped instanceof BadData) throw mapped;
-    if (lists instanceof BadData) throw lists;
-    stage = 'encode';
-    batch.add(mapped, fetchedAt, lists?.rows, lists?.lacking);
-    if (walking.resolves) batch.names.push(reading.id(record));
-  } catch (error) {
-    if (!(error instanceof BadData)) throw error;
-    batch.reject(rejectOf(taking, record, stage, error));
-  }
-}
-
-/** The reject of a record, with its bytes exactly as they were in the page. */
-function rejectOf(
-  { walking, page, reading, slice }: Taking,
-  record: Json,
-  stage: Reject['stage'],
-  { code, field, message }: BadData,
-): Reject {
-  const about = unlessBad(() => walking.stream.keyOf?.(record, slice));
-  const row = about instanceof BadData ? undefined : about;
-  const [key, payload] = [reading.id(record), reading.bytes(record, page)];
-  return { key, payload, stage, code, field, message, slice, row };
+/** Puts records of a page into the batch, as rows or as rejects with their bytes exactly as they were in the page. */
+function takerOf(
+  { context, stream, resolves }: WalkContext,
+  batch: Batch,
+  page: Page,
+  reading: Reading,
+  slice: Slice,
+): (record: Json, mapped: Mapped | BadData, lists?: Fetched) => void {
+  const fetchedAt = context.warehouseNow();
+  return (record, mapped, lists) => {
+    let stage: Reject['stage'] = 'transform';
+    try {
+      if (mapped instanceof BadData) throw mapped;
+      const rows = lists?.rows();
+      stage = 'encode';
+      batch.add(mapped, fetchedAt, rows, lists?.lacking);
+      if (resolves) batch.names.push(reading.id(record));
+    } catch (error) {
+      if (!(error instanceof BadData)) throw error;
+      const about = unlessBad(() => stream.keyOf?.(record, slice));
+      const row = about instanceof BadData ? undefined : about;
+      const [key, payload] = [reading.id(record), reading.bytes(record, page)];
+      const { code, field, message } = error;
+      batch.reject({ key, payload, stage, code, field, message, slice, row });
+    }
+  };
 }
 
 /**

@@ -9,10 +9,7 @@ import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** The parts of a run that it takes. */
-type Owner = Pick<RunContext, 'clock' | 'now'> & {
-  readonly deps: Pick<RunContext['deps'], 'warehouse'>;
-  readonly run: Pick<RunContext['run'], 'sourceId' | 'runId'>;
-};
+type Owner = Pick<RunContext, 'deps' | 'run' | 'clock' | 'now'>;
 
 /** For one slice of a run. In a plan, which creates no jobs, any id will do. */
 export const sliceContext = (owner: Owner, stream: Stream, sliceId = '0'): SliceContext => ({
@@ -30,21 +27,17 @@ async function keysOf(
   owner: Owner,
   { table, columns, of = {}, among = {}, where = 'true' }: KeySet,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
-  const selected = Object.entries(columns).map(
-    ([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`,
-  );
+  const values = Object.values(columns).map((column) => sql`${sql.id(column)}::text`);
+  const named = Object.keys(columns).map((name, at) => sql`${name}::text, ${values[at]}`);
   const conditions = Object.entries({ ...of, ...among }).map(
     ([column, value]) => sql`${sql.id(column)}::text = any(${[value].flat()}::text[])`,
   );
-  const places = sql.raw(selected.map((_, index) => index + 1).join());
-  const rows = await ask(
-    owner,
-    sql<Record<string, string | null>>`select distinct ${sql.join(selected)} from ${sql.table(table)}
-    where ${sql.join([sql`source_id = ${owner.run.sourceId} and (${sql.raw(where)})`, ...conditions], sql` and `)}
-    order by ${places}`,
-  );
-  const isGiven = (entry: [string, string | null]): entry is [string, string] => entry[1] !== null;
-  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(isGiven)));
+  const own = sql`source_id = ${owner.run.sourceId} and (${sql.raw(where)})`;
+  const query = sql<{ key: Readonly<Record<string, string>> }>`
+    select jsonb_strip_nulls(jsonb_build_object(${sql.join(named)})) as key from ${sql.table(table)}
+    where ${sql.join([own, ...conditions], sql` and `)}
+    group by ${sql.join(values)} order by ${sql.join(values)}`;
+  return (await ask(owner, query)).map(({ key }) => key);
 }
 
 interface JobRow extends Pick<Job, 'status' | 'overtaken'> {

@@ -1,5 +1,9 @@
+/** What a run is given, how much of it is done at once, and which of the source's streams it reads. */
+
+import { Misconfigured } from '../../core/errors.ts';
 import type { Observe } from '../../core/run.ts';
-import type { Source } from '../../core/stream.ts';
+import type { Source, Stream } from '../../core/stream.ts';
+import { nameOf } from '../../core/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 
 /** What a run is given by `main.ts`: everything it needs, nothing it could look up by itself. */
@@ -24,4 +28,65 @@ export interface RunDeps {
   readonly createdWindowMs: number;
   /** Where history begins. */
   readonly historyStart: Date;
+}
+
+/**
+ * Batches that are loaded at once: more would share the same processors, and hold up the reading on a machine
+ * that has few.
+ */
+export const mostLoads = 2;
+
+/**
+ * Of so many slices at once none reads on while its batch is loaded: the others are read meanwhile, and a
+ * second batch for each would be memory times many.
+ */
+export const manySlices = 4;
+
+/**
+ * Slices that are read at once where so many requests may be under way. Of many, others take the places of
+ * those that wait for their batches to be loaded: else as many requests fewer would be under way.
+ */
+export const slicesAtOnce = (requests: number): number =>
+  requests < manySlices ? requests : requests + mostLoads;
+
+/**
+ * Connections to the warehouse: every slice that is read at once may load at once; the rest is for the lease,
+ * the bookkeeping and the reconciliation.
+ */
+export const connectionsFor = (requests: number): number => slicesAtOnce(requests) + 4;
+
+/** What a source has, and which of it is left out. */
+type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'streams'> };
+
+/**
+ * The streams of the named streams (a child's name means its parent's stream), in the source's order; without
+ * names all but those that are excluded. Throws Misconfigured for a name that no stream has.
+ */
+export function chosenStreams(deps: Choice, names: readonly string[] = []): readonly Stream[] {
+  const { streams } = deps.source;
+  if (names.length === 0) {
+    const excluded = excludedOf(deps);
+    return streams.filter(({ name }) => !excluded.has(name));
+  }
+  const owns = ({ name: own, children = {} }: Stream, name: string): boolean =>
+    own === name || Object.hasOwn(children, name);
+  const unknown = names.filter((name) => !streams.some((stream) => owns(stream, name)));
+  if (unknown.length > 0)
+    throw new Misconfigured(
+      `no stream is called ${unknown.join(', ')}; there are ${streams.map((stream) => stream.name).join(', ')}`,
+    );
+  return streams.filter((stream) => names.some((name) => owns(stream, name)));
+}
+
+/**
+ * The excluded streams, and those that are read by the owners of an excluded one: its owners would be
+ * unknown.
+ */
+export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySet<string> {
+  const excluded = new Set(exclude);
+  // Owners come before what is read by them.
+  for (const { name, partitions } of streams)
+    if (streams.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === partitions?.table))
+      excluded.add(name);
+  return excluded;
 }

@@ -7,8 +7,8 @@ import { noCounts } from '../../core/run.ts';
 import { target } from '../../load/layout.ts';
 import { mostDeletions } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
-import type { Problem } from '../context/problems.ts';
-import { tallyBatch, tell } from '../context/run-context.ts';
+import { tell } from '../context/run-context.ts';
+import type { Problem } from '../context/stream-in-run.ts';
 import { countBatch } from '../state/run-state.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
 
@@ -125,7 +125,7 @@ export async function liftTombstones(reconciling: Reconciling): Promise<void> {
 
 /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function setTombstones(
-  { context, stream, tally }: Reconciling,
+  { context, stream }: Reconciling,
   rows: readonly { readonly key: string }[],
   isDead: boolean,
 ): Promise<void> {
@@ -133,8 +133,8 @@ async function setTombstones(
   if (many === 0) return;
   const { runId, sourceId } = context.run;
   const loaded = isDead
-    ? { counts: noCounts, deleted: many, isHeld: false }
-    : { counts: { ...noCounts, received: many, updated: many }, deleted: 0, isHeld: false };
+    ? { counts: noCounts, deleted: many }
+    : { counts: { ...noCounts, received: many, updated: many }, deleted: 0 };
   const keys = rows.map(({ key }) => key);
   await context.lease.transaction(async (session) => {
     // What is gone is not read again; should it come back, its tombstone says as much.
@@ -146,7 +146,6 @@ async function setTombstones(
         and key = any (${keys}::text[])`.execute(session.trx);
     await countBatch(session, context.run, stream.name, loaded);
   });
-  tallyBatch(tally, loaded);
   tell(
     context,
     'info',

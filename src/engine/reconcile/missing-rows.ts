@@ -11,9 +11,8 @@ import { minutes } from '../../core/time.ts';
 import { target } from '../../load/layout.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { newWalkContext } from '../batching/walk-context.ts';
-import type { Problem } from '../context/problems.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
+import type { Problem } from '../context/stream-in-run.ts';
 import { checkpointOf, coverageOf } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { openWalk } from '../state/walk-state.ts';
@@ -110,10 +109,8 @@ export async function readLacking(
   return problem;
 }
 
-async function readSlices(
-  { context, stream, tally }: Reconciling,
-  slices: readonly Slice[],
-): Promise<Problem | undefined> {
+async function readSlices(of: Reconciling, slices: readonly Slice[]): Promise<Problem | undefined> {
+  const { context, stream } = of;
   const { deps, run, signal, lease } = context;
   const window = { field: 'created', from: deps.historyStart } as const;
   const plan = { kind: 'backfill', words: `reconcile ${run.runId}`, window } as const;
@@ -121,6 +118,5 @@ async function readSlices(
   const walk = await lease.transaction(({ trx }) => openWalk(trx, at, plan, slices));
   const resolves = await withRetry(() => hasOpenRejects(deps.warehouse.db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
-  const fixed = { isFirst: false, force: false };
-  return readWalk(newWalkContext(context, { ...fixed, stream, walk, tally, coverage, resolves }));
+  return readWalk({ ...of, walk, coverage, resolves, isFirst: false, force: false });
 }

@@ -1,15 +1,12 @@
 /** Deletions and resurrections: every id of the source is compared with the warehouse (guarantee G10). */
 
-import { Misconfigured, passesAfter, saidBy } from '../../core/errors.ts';
+import { Misconfigured } from '../../core/errors.ts';
 import type { RunReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { kyselyOn } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import type { RunDeps } from '../context/deps.ts';
-import { endsRun, type Problem } from '../context/problems.ts';
-import type { RunContext } from '../context/run-context.ts';
-import { chosenStreams } from '../context/select-streams.ts';
-import { enterStream } from '../context/stream-in-run.ts';
+import { chosenStreams, type RunDeps } from '../context/deps.ts';
+import { inRun, type Problem, type StreamInRun } from '../context/stream-in-run.ts';
 import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { liftTombstones, markDeleted } from './deletions.ts';
@@ -35,7 +32,7 @@ export function reconcile(
       `none of the streams ${(options.streams ?? all.map(({ name }) => name)).join(', ')} has a reconciliation`,
     );
   return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (context) => {
-    for (const stream of streams) await reconcileStream(context, stream);
+    for (const stream of streams) await inRun(context, stream, reconcileStream);
   });
 }
 
@@ -43,19 +40,13 @@ export function reconcile(
 const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
   exists !== undefined && table.entity && partitions === undefined;
 
-/** Throws only what ends the run. */
-async function reconcileStream(context: RunContext, stream: Stream): Promise<void> {
-  const { deps, run } = context;
-  const { tally, report, end } = await enterStream(context, stream);
+async function reconcileStream(of: StreamInRun): Promise<Problem | undefined> {
+  const { deps, run } = of.context;
   const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
-    await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, 'reconcile %'));
-    const problem = await compare({ context, stream, tally, db: kyselyOn(client) });
-    await end(report(problem?.status ?? 'ok', problem?.reason, problem?.passesAfterMs));
-  } catch (error) {
-    await end(report('failed', saidBy(error), passesAfter(error)));
-    if (endsRun(error)) throw error;
+    await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, of.stream.name, 'reconcile %'));
+    return await compare({ ...of, db: kyselyOn(client) });
   } finally {
     client.release(true);
   }

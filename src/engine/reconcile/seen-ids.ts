@@ -6,14 +6,11 @@ import { Transient } from '../../core/errors.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Db } from '../../queries/db.ts';
 import { pages } from '../../reading/pages.ts';
-import { type RunContext, type Tally, tallySlice, tellProgress } from '../context/run-context.ts';
+import { type StreamInRun, tallySlice, tellProgress } from '../context/stream-in-run.ts';
 import { cutByCount, mostIds } from '../sync/cut.ts';
 
 /** The reconciliation of one stream. */
-export interface Reconciling {
-  readonly context: RunContext;
-  readonly stream: Stream;
-  readonly tally: Tally;
+export interface Reconciling extends StreamInRun {
   /** A session of its own. */
   readonly db: Db;
 }
@@ -90,7 +87,7 @@ class IdReader {
         on conflict do nothing`;
       await this.#writing(() => keep.execute(db));
       tally.received += keys.length;
-      tellProgress(context, stream, tally);
+      tellProgress(this.#reconciling);
     }
     const { fetched, expected, matched } = step.value;
     tallySlice(tally, { expected, fetched, landed: fetched });

@@ -5,7 +5,6 @@ import type { HttpCounters } from '../../core/request.ts';
 import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
-import type { Loaded } from '../../load/load.ts';
 import type { Session } from '../../load/session.ts';
 import { type Counters, counters, type Db, rowsOf } from '../../queries/db.ts';
 import { rowCount } from '../../queries/stream-history.ts';
@@ -127,12 +126,15 @@ export async function beginStream(db: Db, run: Run, stream: string): Promise<voi
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
 
+/** What the batches of a stream or of a run have done. */
+export type Done = Pick<RunReport, 'counts' | 'deleted'>;
+
 /** Counts of one batch, inside its transaction: what a dead run did stays known. */
 export async function countBatch(
   { trx }: Session,
   { runId }: Run,
   stream: string,
-  { counts, deleted }: Loaded,
+  { counts, deleted }: Done,
 ): Promise<void> {
   const more: Counters = { ...counts, deleted };
   const sums = counters.map((name) => sql`${sql.id(name)} = ${sql.id(name)} + ${more[name]}`);
@@ -156,18 +158,17 @@ export const loseRuns = `update ops.runs r set status = 'lost', finished_at = cl
 type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
 
 /**
- * Closes the run's row, and gives what its batches have done; undefined where it is closed already. What
+ * Closes the run's row, unless it is closed already. What
  * began to be quiet before the run did is cut off there, and what would last beyond now, here.
  */
 export async function finishRun(
   db: Db,
   { runId, status, error, requests, retries, throttledMs }: RunReport,
   { throttled, quiet }: Strain,
-): Promise<Pick<RunReport, 'counts' | 'deleted'> | undefined> {
+): Promise<void> {
   const now = performance.now();
   const spans = quiet.map(({ fromMs, untilMs }) => [now - fromMs, now - untilMs] as const);
-  const [written] = await rowsOf(
-    sql<Counters>`update ops.runs r set status = ${status}, finished_at = clock_timestamp(), ${sql.raw(countsOfBatches)},
+  await sql`update ops.runs r set status = ${status}, finished_at = clock_timestamp(), ${sql.raw(countsOfBatches)},
       requests = ${requests}, retries = ${retries}, throttled_ms = ${Math.round(throttledMs)},
       throttled = ${throttled}, quiet = (
         select coalesce(range_agg(tstzrange(
@@ -176,24 +177,30 @@ export async function finishRun(
         from jsonb_array_elements(${JSON.stringify(spans)}::jsonb) span
         where clock_timestamp() - (span ->> 1)::float8 * interval '1 ms' > started_at),
       error_code = ${error?.code ?? null}, error_message = ${error?.message ?? null}
-    where run_id = ${runId}::bigint and status = 'running'
-    returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`,
-    db,
-  );
-  if (written === undefined) return undefined;
-  const { deleted, ...counts } = written;
-  return { counts, deleted };
+    where run_id = ${runId}::bigint and status = 'running'`.execute(db);
 }
 
 /**
  * Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's
- * estimate).
+ * estimate). Gives what its batches have done.
  */
-export async function finishStream(db: Db, run: Run, report: StreamReport, table: Table): Promise<void> {
+export async function finishStream(
+  db: Db,
+  run: Run,
+  report: StreamReport,
+  table: Table,
+): Promise<Done | undefined> {
   const rows = await rowCount(db, table);
   const { receipt, status, reason = null, slices, stream } = report;
-  await sql`update ops.run_streams set status = ${status}, reason = ${reason},
+  const [done] = await rowsOf(
+    sql<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
       fetched = ${receipt.fetched}, landed = ${receipt.landed}, rows = ${rows?.live ?? null}
-    where run_id = ${run.runId}::bigint and stream = ${stream}`.execute(db);
+    where run_id = ${run.runId}::bigint and stream = ${stream}
+    returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`,
+    db,
+  );
+  if (done === undefined) return undefined;
+  const { deleted, ...counts } = done;
+  return { counts, deleted };
 }

@@ -2,8 +2,8 @@
 
 import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
 import { days as daysOf } from '../../core/time.ts';
+import type { WalkContext } from '../batching/commit.ts';
 import { sliceContext } from '../batching/slice-context.ts';
-import type { WalkContext } from '../batching/walk-context.ts';
 import { type OpenSlice, sliceOf, splitSlice } from '../state/walk-state.ts';
 
 /**

@@ -7,8 +7,8 @@ import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import type { WalkContext } from '../batching/walk-context.ts';
-import { type RunContext, tallyBatch } from '../context/run-context.ts';
+import type { WalkContext } from '../batching/commit.ts';
+import type { RunContext } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 
 export interface Owner {
@@ -55,7 +55,7 @@ export async function ownersOf(
  * record still refers to the owner.
  */
 export async function removeOwner(
-  { context, stream, tally }: WalkContext,
+  { context, stream }: WalkContext,
   { partition: owner = {} }: Slice,
 ): Promise<boolean> {
   const { table, columns, unreferenced } = stream.partitions ?? {};
@@ -71,13 +71,10 @@ export async function removeOwner(
         and ${sql.join(isOwner, sql` and `)} returning 1),
     removed as (${removal(stream.table, sql`${part} and exists (select from marked)`, run)} returning 1)
     select (select count(*)::int from marked) as owners, (select count(*)::int from removed) as rows`;
-  const loaded = await context.lease.transaction(async (session) => {
+  return context.lease.transaction(async (session) => {
     const [{ owners, rows } = { owners: 0, rows: 0 }] = await rowsOf(query, session.trx);
-    if (owners === 0) return undefined;
-    const batch = { counts: noCounts, deleted: owners + rows, isHeld: false };
-    await countBatch(session, run, stream.name, batch);
-    return batch;
+    if (owners === 0) return false;
+    await countBatch(session, run, stream.name, { counts: noCounts, deleted: owners + rows });
+    return true;
   });
-  if (loaded !== undefined) tallyBatch(tally, loaded);
-  return loaded !== undefined;
 }

@@ -12,14 +12,14 @@ import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
+import { commit, keepRejected, salvage, scopeOf, type WalkContext } from '../batching/commit.ts';
 import { mostBytes, UnderWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
-import type { ListRead } from '../batching/nested-lists.ts';
+import type { Refusal } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
-import type { WalkContext } from '../batching/walk-context.ts';
-import { manySlices } from '../context/concurrency.ts';
-import { tell, tellProgress } from '../context/run-context.ts';
+import { manySlices } from '../context/deps.ts';
+import { tell } from '../context/run-context.ts';
+import { tellProgress } from '../context/stream-in-run.ts';
 import type { OpenSlice, SliceEnd } from '../state/walk-state.ts';
 import { ShownLess } from '../verify.ts';
 
@@ -67,7 +67,7 @@ class SliceReader {
   readonly #loads: UnderWay;
   /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
   readonly #isWhole: boolean;
-  readonly #refusals: ListRead[] = [];
+  readonly #refusals: Refusal[] = [];
   #writer: BinaryWriter;
   #batch: Batch | undefined;
   #listing: ListingLoad | undefined;
@@ -117,7 +117,7 @@ class SliceReader {
   }
 
   async #take(page: Page): Promise<void> {
-    const { context, stream, tally } = this.#walking;
+    const { stream, tally } = this.#walking;
     const { slice } = this.#open;
     // The total of a window was announced when it was counted.
     if (this.#received === 0 && slice.window === undefined && page.total !== undefined)
@@ -127,7 +127,7 @@ class SliceReader {
     this.#received += taken.received;
     this.#refusals.push(...taken.refusals);
     tally.received += taken.received;
-    tellProgress(context, stream, tally);
+    tellProgress(this.#walking);
     if (this.#isWhole && !isListing(stream)) return;
     const { records, bytes, most } = sizeOf(this.#walking);
     if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(this.#batch, most);

@@ -3,10 +3,10 @@
 import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { closeWalk } from '../batching/commit.ts';
-import type { WalkContext } from '../batching/walk-context.ts';
-import { endsRun, type Problem, where, worst } from '../context/problems.ts';
+import { closeWalk, type WalkContext, type Walking } from '../batching/commit.ts';
+import { NestedLists } from '../batching/nested-lists.ts';
 import { tell } from '../context/run-context.ts';
+import { endsRun, type Problem, where, worst } from '../context/stream-in-run.ts';
 import { narrowCheckpoint } from '../state/checkpoint.ts';
 import { beginSlice, endSlice, type OpenSlice, type SliceEnd, slicesOf } from '../state/walk-state.ts';
 import { confirmed, outcomeOf } from '../verify.ts';
@@ -18,8 +18,8 @@ import { readSlice } from './read-slice.ts';
  * Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the
  * stream or the run, once all that was begun has ended.
  */
-export async function readWalk(walking: WalkContext): Promise<Problem | undefined> {
-  const { context, stream, walk, unread, coverage } = walking;
+export async function readWalk(of: Walking): Promise<Problem | undefined> {
+  const { context, stream, walk, coverage } = of;
   // Where the source has no part in what is read, the checkpoint cannot say more than this run reads.
   if (coverage.words !== coverage.ours)
     await context.lease.transaction((session) =>
@@ -27,7 +27,7 @@ export async function readWalk(walking: WalkContext): Promise<Problem | undefine
     );
   const slices = await withRetry(() => slicesOf(context.deps.warehouse.db, walk.walkId));
   const open = slices.filter(({ state }) => state === 'unread');
-  unread.count = open.length;
+  const walking = { ...of, nestedLists: new NestedLists(of), unread: { count: open.length } };
   const isAnswered = slices.some(({ state }) => state === 'read');
   const problems = await new WalkReader(walking, isAnswered).read(open);
   if (problems.length > 0) return worst(problems);

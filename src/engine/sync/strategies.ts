@@ -4,9 +4,8 @@ import { CompiledQuery } from 'kysely';
 import type { Days, Slice, Window, Windows } from '../../core/stream.ts';
 import { hours } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { newWalkContext } from '../batching/walk-context.ts';
-import type { Problem } from '../context/problems.ts';
-import { type RunContext, type Tally, tell } from '../context/run-context.ts';
+import { tell } from '../context/run-context.ts';
+import type { Problem, StreamInRun } from '../context/stream-in-run.ts';
 import {
   type OpenSlice,
   openWalk,
@@ -22,10 +21,8 @@ import { daysSince, fullWords, type Planning, planStream, type StreamPlan } from
 import { readWalk } from './read-walk.ts';
 
 /** A stream that is being synced by a plan. */
-interface Syncing extends Planning {
-  readonly context: RunContext;
+interface Syncing extends StreamInRun, Omit<Planning, keyof StreamInRun> {
   readonly plan: StreamPlan;
-  readonly tally: Tally;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
 }
@@ -97,7 +94,7 @@ function readOn(syncing: Syncing, walk: Walk): Promise<Problem | undefined> {
   const { context, stream, tally, coverage, resolves, request, checkpoint } = syncing;
   const isFirst = checkpoint === undefined;
   const force = request.full || walk.words.startsWith(fullWords('', true));
-  return readWalk(newWalkContext(context, { stream, walk, tally, coverage, isFirst, resolves, force }));
+  return readWalk({ context, stream, walk, tally, coverage, isFirst, resolves, force });
 }
 
 /**

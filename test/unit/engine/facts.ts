@@ -94,12 +94,8 @@ const at = (day: string): Date => new Date(`${day}T00:00:00Z`);
 const text = (date: Date | undefined): string => date?.toISOString().slice(0, 10) ?? '…';
 
 const pageOf = (records: readonly Json[]): Page => ({
-  records,
-  raw: Buffer.alloc(0),
-  total: undefined,
-  date: undefined,
-  receivedAt: 0,
-  offset: undefined,
+  ...{ records, raw: Buffer.alloc(0), receivedAt: 0 },
+  ...{ total: undefined, date: undefined, offset: undefined },
 });
 
 async function* inPages(all: readonly Json[], size: number): AsyncGenerator<Page, WalkEnd, void> {
@@ -140,7 +136,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       column: 'day',
       start: at('2026-01-01'),
       present: false,
-      longest: 30,
+      longest: 90,
       reread: [
         { every: 1, back: 3 },
         { every: 7, back: 14 },

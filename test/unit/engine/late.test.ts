@@ -13,7 +13,7 @@ const summaryOf = async (id: string): Promise<string | undefined> =>
   (await rig.rows<{ summary: string }>('select summary from tracker.issues where id = $1', [id]))[0]?.summary;
 
 test('a run that finishes an interrupted first walk also reads what has changed since that walk began', async () => {
-  rig = await openRig({ dialect: 'vendor', issues: 350 });
+  rig = await openRig({ dialect: 'vendor', issues: 350, history: 0 });
   const stop = new AbortController();
   const rule = rig.tracker.script.at({ ...search, nth: 8 }, () => stop.abort(new Interrupted('stopped')));
   await expect(rig.sync({ streams: ['issues'] }, { signal: stop.signal })).rejects.toThrow(Interrupted);
@@ -25,7 +25,7 @@ test('a run that finishes an interrupted first walk also reads what has changed 
 });
 
 test('a run that finishes an interrupted list shows it as it is now, also those parts that were read before', async () => {
-  rig = await openRig({ dialect: 'vendor', issues: 350, projects: 4 });
+  rig = await openRig({ dialect: 'vendor', issues: 60, projects: 4, history: 0 });
   const streams = ['boards', 'sprints', 'board_sprints'];
   const stop = new AbortController();
   const sprints = { endpoint: '/rest/agile/1.0/board/{id}/sprint' } as const;
@@ -44,7 +44,7 @@ test('a run that finishes an interrupted list shows it as it is now, also those 
 });
 
 test('a slice whose total never adds up stays red, moves no watermark, and does not keep new issues out', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 120 });
+  rig = await openRig({ dialect: 'contract', issues: 120, history: 0 });
   rig.tracker.script.at(
     { ...search, times: Number.POSITIVE_INFINITY },
     total((truth) => truth + 1),
@@ -65,7 +65,10 @@ test('a slice whose total never adds up stays red, moves no watermark, and does 
 });
 
 test('where changes are found by `created`, a window that never adds up does not keep new issues out either', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 2_400, projects: 8, years: 3 }, { changes: 'created' });
+  rig = await openRig(
+    { dialect: 'contract', issues: 2_400, projects: 8, years: 3, history: 0 },
+    { changes: 'created' },
+  );
   rig.tracker.script.at(
     {
       ...search,
@@ -100,7 +103,7 @@ const interruptAt = async (nth: number, how: Parameters<Rig['sync']>[0], setting
 };
 
 test('a full walk that was begun with another filter moves no watermark of this one', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 2_400, projects: 8, years: 3 });
+  rig = await openRig({ dialect: 'contract', issues: 2_400, projects: 8, years: 3, history: 0 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['issues'] });
   clock.advance(day);
@@ -124,7 +127,7 @@ test('a full walk that was begun with another filter moves no watermark of this 
 });
 
 test('a full sync begun long ago is begun anew: what was edited since without a trace is read', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 2_400 });
+  rig = await openRig({ dialect: 'contract', issues: 2_400, history: 0 });
   await interruptAt(20, { streams: ['issues'], full: true });
   const [done] = await rig.rows<{ id: string }>(`select id::text from tracker.issues i where exists (
     select from ops.slices where status = 'done' and i.created_at >= window_from and (window_to is null or i.created_at < window_to))`);

@@ -1,6 +1,6 @@
 /** Lists that an issue brings only in part, and that the source then refuses to give whole: what lacks is noted, reported and read later. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { emptyPage, type Fault, status, total } from '../../../simulators/shared/faults.ts';
 import { Interrupted } from '../../../src/core/errors.ts';
 import { differences } from '../../support/oracle.ts';
@@ -46,78 +46,78 @@ const refuse = (id = '', code = 403, times = 2) =>
     status(code),
   );
 
-test.each([
-  [403, 0],
-  [403, 2],
-  [404, 0],
-  [404, 2],
-])(
-  'the list of an issue that answers %d twice fails the run, and the next one has it',
-  async (code, which) => {
-    const rule = refuse(talked[which], code);
-    const first = await sync();
-    expect(rule.fired).toBe(2);
-    expect(first.status).toBe('failed');
-    expect(first.streams[0]?.reason).toMatch(/comments of \d+: .*40[34]/);
-    expect(await lacking()).not.toEqual([]);
-    // Everything else of the run is stored, the other lists of the same issue included.
-    expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
-    const from = rig.tracker.log.length;
-    expect(await sync()).toMatchObject(ok);
-    expect(asked(from)).toBe(1);
-    expect(await all()).toEqual([]);
-    expect(await commentsState()).toEqual([]);
-  },
-);
+test('lists of single issues that are refused twice fail the run, and the next one has them', async () => {
+  const [first, second, third, deleted = ''] = talked;
+  const rules = [refuse(first, 403), refuse(third, 404)];
+  // Nothing is owed of an issue that is deleted while its lists are requested.
+  const gone = rig.tracker.script.at(
+    { endpoint: comments, match: ({ path }) => path.includes(`/${deleted}/`) },
+    ({ state }) => state.delete(deleted),
+  );
+  const failed = await sync();
+  expect([...rules, gone].map(({ fired }) => fired)).toEqual([2, 2, 1]);
+  expect(failed.status).toBe('failed');
+  expect(failed.streams[0]?.reason).toMatch(/comments of \d+ and 1 other list: .*40[34]/);
+  const commented = await rig.rows<{ id: string }>(
+    'select distinct issue_id::text as id from tracker.comments',
+  );
+  const stored = new Set(commented.map(({ id }) => id));
+  expect([first, second, third].map((id = '') => stored.has(id))).toEqual([false, true, false]);
+  expect((await lacking()).every((line) => line.startsWith('comments '))).toBe(true);
+  const from = rig.tracker.log.length;
+  expect(await sync()).toMatchObject(ok);
+  expect(asked(from)).toBe(2);
+  expect(await lacking()).toEqual([]);
+  expect(await commentsState()).toEqual([]);
+});
 
-test('a list of a single issue that stays closed fails one run, then gives a warning; a full sync has it when it is open', async () => {
-  const [id = ''] = talked;
+test('a list of a single issue that stays closed fails one run, then gives a warning; a full sync reads all lists again', async () => {
+  const [id = '', changed = '', removed = ''] = talked;
   refuse(id, 403, Number.POSITIVE_INFINITY);
   expect(await sync()).toMatchObject({ status: 'failed' });
   // Other issues have changed meanwhile, so that lists are given.
-  rig.tracker.state.addComment(talked[1] ?? '', 'More');
+  rig.tracker.state.addComment(changed, 'More');
   expect(await sync()).toMatchObject(ok);
   expect(notes()).toContainEqual(expect.stringContaining(`not given again, comments of ${id}`));
   expect(await lacking()).not.toEqual([]);
   expect(await commentsState()).toEqual([]);
+  await rig.rows('delete from tracker.comments where issue_id = $1', [removed]);
   rig.tracker.script.clear();
   expect(await full()).toMatchObject(ok);
   expect(await all()).toEqual([]);
 });
 
-test.each([
-  [403, 'forbidden'],
-  [404, 'unavailable'],
-] as const)(
-  'lists that are closed altogether (%d) fail nothing, are noted, hardly requested, and read when they open',
-  async (code, state) => {
-    rig.tracker.script.at(always, status(code));
-    expect(await sync()).toMatchObject(ok);
-    expect(await commentsState()).toEqual([{ state, reason: expect.stringContaining(String(code)) }]);
-    expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
-    expect(asked(0)).toBe(3);
-    const from = rig.tracker.log.length;
-    const unchanged = { ...ok, counts: { inserted: 0, updated: 0 } };
-    expect(await sync()).toMatchObject(unchanged);
-    expect(asked(from)).toBeLessThanOrEqual(3);
+test('lists that are closed altogether fail nothing, are noted, hardly requested, and read when they open', async () => {
+  rig.tracker.script.at(always, status(403));
+  rig.tracker.script.at({ ...always, endpoint: '/rest/api/3/issue/{id}/worklog' }, status(404));
+  for (const id of talked) for (let i = 0; i < 3; i += 1) rig.tracker.state.addWorklog(id, 60);
+  expect(await sync()).toMatchObject(ok);
+  const noted = (state: string, code: string) => [{ state, reason: expect.stringContaining(code) }];
+  expect(await commentsState()).toEqual(noted('forbidden', '403'));
+  expect(await stateOf('issues.worklogs')).toEqual(noted('unavailable', '404'));
+  expect((await all()).every((line) => /^(comments|worklogs) /.test(line))).toBe(true);
+  expect(asked(0)).toBe(6);
+  const from = rig.tracker.log.length;
+  const unchanged = { ...ok, counts: { inserted: 0, updated: 0 } };
+  expect(await sync()).toMatchObject(unchanged);
+  expect(asked(from)).toBeLessThanOrEqual(6);
 
-    // They open long after the issues changed: no window of changes meets them.
-    for (let i = 0; i < 2; i += 1) {
-      rig.tracker.clock.advance(20 * 86_400_000);
-      rig.tracker.state.update(other, { summary: `Changed ${i}` });
-      expect(await sync()).toMatchObject(ok);
-    }
-    rig.tracker.script.clear();
-    rig.tracker.state.addComment(talked[0] ?? '', 'They are open');
-    expect(await sync()).toMatchObject(ok);
-    expect(notes()).toContainEqual(expect.stringContaining('comments can be read now'));
-    expect(await commentsState()).toEqual([]);
-    expect(await lacking()).not.toEqual([]);
-    expect(await sync()).toMatchObject(ok);
-    expect(await all()).toEqual([]);
-    expect(await sync()).toMatchObject(unchanged);
-  },
-);
+  // They open long after the issues changed: no window of changes meets them.
+  rig.tracker.clock.advance(20 * 86_400_000);
+  rig.tracker.state.update(other, { summary: 'Changed' });
+  expect(await sync()).toMatchObject(ok);
+  rig.tracker.clock.advance(20 * 86_400_000);
+  rig.tracker.script.clear();
+  rig.tracker.state.addComment(talked[0] ?? '', 'They are open');
+  for (let i = 0; i < 3; i += 1) rig.tracker.state.addWorklog(talked[0] ?? '', 60);
+  expect(await sync()).toMatchObject(ok);
+  expect(notes()).toContainEqual(expect.stringContaining('comments can be read now'));
+  expect(await rig.rows("select from ops.streams where stream like 'issues.%'")).toEqual([]);
+  expect(await lacking()).not.toEqual([]);
+  expect(await sync()).toMatchObject(ok);
+  expect(await all()).toEqual([]);
+  expect(await sync()).toMatchObject(unchanged);
+});
 
 test('a backfill in which closed lists open leaves it to the next sync to read everything again', async () => {
   const closed = rig.tracker.script.at(always, status(403));
@@ -159,18 +159,6 @@ test('a list that does not add up is not taken for all of it: what it does not s
   expect(await all()).toEqual([]);
 });
 
-test('an issue that is deleted while its lists are requested closes no list for others', async () => {
-  const [id = ''] = talked;
-  const rule = rig.tracker.script.at(
-    { endpoint: comments, match: ({ path }) => path.includes(`/${id}/`) },
-    ({ state }) => state.delete(id),
-  );
-  expect(await sync()).toMatchObject(ok);
-  expect(rule.fired).toBe(1);
-  expect(await commentsState()).toEqual([]);
-  expect((await lacking()).filter((line) => line.startsWith('comments '))).toEqual([]);
-});
-
 test('a reconciliation that was refused a list of an issue that came into sight has it read by the next one', async () => {
   const { state, clock } = rig.tracker;
   const hidden = talked.slice(0, 2);
@@ -207,15 +195,6 @@ test('a forced resync that was interrupted is finished with force, though a list
   ]);
 });
 
-test('a full sync fetches the lists of issues that have not changed, and writes what lacks', async () => {
-  await sync();
-  await rig.rows('delete from tracker.comments where issue_id = $1', [talked[0]]);
-  await sync();
-  expect(await lacking()).not.toEqual([]);
-  expect(await full()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
-  expect(await all()).toEqual([]);
-});
-
 /** A list as the search gives it with an issue. */
 type Embedded = Readonly<Record<string, unknown>> | undefined;
 const changed = (change: (list: Embedded, name: string, issueId: string) => unknown): Fault => ({
@@ -247,24 +226,28 @@ test('histories are fetched where the search gives none and had no issue to show
   expect(await all()).toEqual([]);
 });
 
-const isLeftOut = (id: string): boolean => Number(id) % 7 === 3;
-describe('lists are fetched that', () => {
-  test.each<[string, (list: Embedded, name: string, id: string) => unknown]>([
-    ['the search leaves out of single issues', (list, _, id) => (isLeftOut(id) ? undefined : list)],
-    [
-      'the search leaves out of most issues',
-      (list, name, id) => (name === 'histories' || isLeftOut(id) ? list : undefined),
-    ],
-    ['have no total', (list) => list && { ...list, total: undefined }],
-    [
-      'begin later, without a total',
-      (list) => list && { ...list, total: undefined, maxResults: 50, startAt: 3 },
-    ],
-    ['are bare arrays', (list, name) => list?.[name]],
-    ['are counts alone', (list) => list && { total: list.total }],
-  ])('%s', async (_, change) => {
-    rig.tracker.script.at(searches, changed(change));
-    expect(await sync()).toMatchObject(ok);
-    expect(await lacking()).toEqual([]);
-  });
+test('lists are fetched whose envelope the search leaves out, cuts short or gives without a total', async () => {
+  const odd: readonly ((list: Embedded, name: string) => unknown)[] = [
+    () => undefined,
+    (list) => list && { ...list, total: undefined },
+    (list) => list && { ...list, total: undefined, maxResults: 50, startAt: 3 },
+    (list, name) => list?.[name],
+    (list) => list && { total: list.total },
+    (list) => list,
+  ];
+  rig.tracker.script.at(
+    searches,
+    changed((list, name, id) => odd[Number(id) % odd.length]?.(list, name)),
+  );
+  expect(await sync()).toMatchObject(ok);
+  expect(await lacking()).toEqual([]);
+});
+
+test('lists are fetched that the search leaves out of most issues', async () => {
+  rig.tracker.script.at(
+    searches,
+    changed((list, name, id) => (name === 'histories' || Number(id) % 7 === 3 ? list : undefined)),
+  );
+  expect(await sync()).toMatchObject(ok);
+  expect(await lacking()).toEqual([]);
 });
