@@ -16,24 +16,22 @@ interface Wanted {
   /** The route as the contract writes it. */
   readonly endpoint: string;
   readonly path: (id: string) => string;
-  /** Whether an entity that is not there was there before. Absent: each was. */
-  readonly wasThere?: (id: string) => boolean;
+  /** Whether the warehouse has no such entity yet. Absent: it has each. */
+  readonly isNew?: (id: string) => boolean;
 }
 
 /** One page an entity. One that never was there fails. */
-const byId = (ads: Ads, { ids, endpoint, path, wasThere }: Wanted, signal: AbortSignal): Reading => {
+const byId = (ads: Ads, { ids, endpoint, path, isNew }: Wanted, signal: AbortSignal): Reading => {
   const page = async (id: string, until: AbortSignal) => {
     const sent = ads.http.send({ method: 'GET', path: path(id), endpoint }, until);
     const { raw, date, receivedAt, body } = await sent.catch((cause: unknown) => {
-      if (!(cause instanceof Missing) || wasThere?.(id) !== false) throw cause;
+      if (!(cause instanceof Missing) || isNew?.(id) !== true) throw cause;
       const message = `${cause.message}; it was never there: is its id right?`;
       throw new Refused(message, cause.status, [], { cause });
     });
     const given = textAt(body, 'id');
     if (given?.toLowerCase() !== id.toLowerCase())
-      throw new UnexpectedContent(
-        `${endpoint}: asked for ${id}, the answer is ${given ?? 'no entity with an id'}`,
-      );
+      throw new UnexpectedContent(`${endpoint}: asked for ${id}, the answer is ${given ?? 'without an id'}`);
     return { records: [body], raw, date, receivedAt };
   };
   const requests = { endpoint, items: ids, nameOf: (id: string) => id, page };
@@ -54,16 +52,12 @@ export const adAccounts = (ads: Ads): ReadSide => ({
   endpoint: `GET ${accountEndpoint}`,
   after: ['businesses'],
   async read(_, context, signal) {
-    const wanted = { endpoint: accountEndpoint, path: (id: string) => ofAccount(id) };
-    if (ads.accountIds.length === 0)
-      return byId(ads, { ...wanted, ids: await discovered(ads, context, signal) }, signal);
+    const isConfigured = ads.accountIds.length > 0;
+    const ids = isConfigured ? ads.accountIds : await discovered(ads, context, signal);
     const stored = await context.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } });
     const seen = new Set(stored.map(({ id }) => id?.toLowerCase()));
-    return byId(
-      ads,
-      { ...wanted, ids: ads.accountIds, wasThere: (id) => seen.has(id.toLowerCase()) },
-      signal,
-    );
+    const isNew = (id: string): boolean => isConfigured && !seen.has(id.toLowerCase());
+    return byId(ads, { ids, endpoint: accountEndpoint, path: (id) => ofAccount(id), isNew }, signal);
   },
 });
 
@@ -106,13 +100,10 @@ const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSi
   return ids;
 };
 
-const adSetList = (account: string) =>
-  listing({
-    endpoint: '/ad_accounts/{id}/ad_sets',
-    path: ofAccount(account, '/ad_sets'),
-    key: 'ad_sets',
-    sort: 'CREATED_AT',
-  });
+const adSetList = (account: string) => {
+  const endpoint = '/ad_accounts/{id}/ad_sets';
+  return listing({ endpoint, path: ofAccount(account, '/ad_sets'), key: 'ad_sets', sort: 'CREATED_AT' });
+};
 
 /**
  * From the list, which the vendor has and the contract does not. Else one by one, with the ids that the account's ads name and those that the

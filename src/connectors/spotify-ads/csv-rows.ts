@@ -18,26 +18,20 @@ import { mapped, shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
 import { type Filling, Numbers, rowMaker } from './numbers.ts';
 
-const keys = {
-  campaign_name: columns.text('Name of the campaign as the report writes it; empty where it writes none.'),
-  ad_set_name: columns.text('Name of the ad set as the report writes it; empty where it writes none.'),
-  ad_name: columns.text('Name of the ad as the report writes it; empty where it writes none.'),
-};
+const nameOf = (noun: string) =>
+  columns.text(`Name of the ${noun} as the report writes it; empty where it writes none.`).key();
+const written = (what: string, more = '') =>
+  columns.text(`${what} as the report writes it${more}.`).nullable();
+const keys = { campaign_name: nameOf('campaign'), ad_set_name: nameOf('ad set'), ad_name: nameOf('ad') };
 const texts = {
-  ad_account_name: columns.text('Name of the ad account as the report writes it.'),
-  currency: columns.text('ISO 4217 currency as the report writes it.'),
-  campaign_status: columns.text('Status of the campaign as the report writes it.'),
-  campaign_objective: columns.text('Objective of the campaign as the report writes it.'),
-  ad_set_status: columns.text('Status of the ad set as the report writes it.'),
-  ad_set_budget: columns.text(
-    'Budget as the report writes it; its unit is not documented. For amounts: ads.ad_sets.budget.',
-  ),
-  ad_set_cost_model: columns.text('Cost model as the report writes it.'),
+  ad_account_name: written('Name of the ad account'),
+  currency: written('ISO 4217 currency'),
+  campaign_status: written('Status of the campaign'),
+  campaign_objective: written('Objective of the campaign'),
+  ad_set_status: written('Status of the ad set'),
+  ad_set_budget: written('Budget', '; its unit is not documented. For amounts: ads.ad_sets.budget'),
+  ad_set_cost_model: written('Cost model'),
 };
-const mapColumns = <K extends string, T>(
-  of: Readonly<Record<K, columns.Column>>,
-  to: (column: columns.Column) => T,
-) => Object.fromEntries(Object.entries<columns.Column>(of).map(([name, column]) => [name, to(column)]));
 
 const table = columns.table(
   'ads.report_csv',
@@ -45,9 +39,9 @@ const table = columns.table(
   {
     ad_account_id: columns.text('The ad account it belongs to, see ads.ad_accounts.id.').key(),
     day: columns.date('Day in UTC, as the report has it.').key(),
-    ...mapColumns(keys, (column) => column.key()),
+    ...keys,
     occurrence: columns.int('Tells rows apart that have the same names and day, from 0.').key(),
-    ...mapColumns(texts, (column) => column.nullable()),
+    ...texts,
     ...numberColumns('csv'),
   },
   {
@@ -185,10 +179,11 @@ const lineOf = (r: Reading, record: Json): Line => {
   throw r.reject('ragged_row', '(line)', 'has not as many cells as the header');
 };
 
-const emptyKeys = Object.fromEntries(Object.keys(keys).map((name) => [name, '' as const]));
+const blanks = <T>(of: object, blank: T) => Object.fromEntries(Object.keys(of).map((name) => [name, blank]));
+const emptyKeys = blanks(keys, '' as const);
+const emptyTexts = blanks(texts, null);
 const newRow = rowMaker('csv', {
-  ...{ ad_account_id: null, day: null, ...emptyKeys, occurrence: 0 },
-  ...mapColumns(texts, () => null),
+  ...{ ad_account_id: null, day: null, ...emptyKeys, occurrence: 0, ...emptyTexts },
 });
 
 /** The platform's number for 1 to 4 (metrics.ts, `hidden`), as most files write it. */

@@ -19,8 +19,8 @@ export interface Facts {
   readonly keyOf: NonNullable<LoadSide['keyOf']>;
 }
 
-const hour = 3_600_000_000n;
-const day = 24n * hour;
+/** In microseconds. */
+const lengths = { hour: 3_600_000_000n, day: 86_400_000_000n } as const;
 
 /** A numbers table's earlier values, when the platform restates them. */
 export const revised = (into: string, of: string, report: Report) => ({
@@ -47,8 +47,7 @@ const level: f.Field = {
 /** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
 const beginning = (
   column: columns.Column,
-  length: bigint,
-  what: string,
+  what: keyof typeof lengths,
   as: (start: bigint) => columns.Value,
 ): f.Field => ({
   column: column.key(),
@@ -56,6 +55,7 @@ const beginning = (
   read: (r, record, name) => {
     const start = values.requiredInstant(r, record, name);
     const end = values.instant(r, record, 'end_time');
+    const length = lengths[what];
     if (start % length !== 0n) throw r.reject('bad_period', name, `has a % that begins no ${what} in UTC`);
     if (end !== null && (end < start || end - start > length))
       throw r.reject('bad_period', 'end_time', `has a % that is not within one ${what} of its ${name}`);
@@ -119,15 +119,13 @@ export const daily = aggregate(
   'ads.report_daily',
   "The numbers of every ad account, campaign, ad set and ad by day; one row per entity and day, as last restated. Days without delivery have no row. Levels overlap: an account's numbers are those of its campaigns.",
   {
-    day: beginning(columns.date('Day in UTC, as the report has it.'), day, 'day', (start) =>
+    day: beginning(columns.date('Day in UTC, as the report has it.'), 'day', (start) =>
       formatInstant(start).slice(0, 10),
     ),
   },
   {
     firstSynced,
-    afterLoad: isFinal(
-      'True once the row is older than what is read again: the number is no longer expected to change.',
-    ),
+    afterLoad: isFinal('True once the row is older than what is read again: no change is expected.'),
     indexes: ['(source_id, ad_account_id, entity_type, day)', '(source_id, day) where not is_final'],
     partitions: { by: 'day', each: 'year', from: 2020, to: 2030 },
     revisions: revised('ads.report_revisions', 'ads.report_daily', 'aggregate'),
@@ -138,18 +136,11 @@ export const hourly = aggregate(
   'ads.report_hourly',
   'The same numbers by hour; one row per entity and hour. The source keeps two weeks, the warehouse keeps them all.',
   {
-    hour_start: beginning(
-      columns.timestamptz('Beginning of the hour (UTC).'),
-      hour,
-      'hour',
-      (start) => start,
-    ),
+    hour_start: beginning(columns.timestamptz('Beginning of the hour (UTC).'), 'hour', (start) => start),
   },
   {
     firstSynced,
-    afterLoad: isFinal(
-      'True once the hour is older than what is read again; the platform tells the last two weeks only. What it restates later shows in the numbers of the day alone.',
-    ),
+    afterLoad: isFinal('True once it is older than what is read again; later changes show in its day only.'),
     indexes: [
       '(source_id, ad_account_id, entity_type, hour_start)',
       '(source_id, hour_start) where not is_final',
@@ -192,9 +183,7 @@ const state: f.Fields = {
   ad_account_id: account,
   state: required(
     columns
-      .text(
-        'ok: there is a snapshot of asked_on. not_enough_data: too few people to tell, asked again at most daily.',
-      )
+      .text('ok: a snapshot of asked_on. not_enough_data: too few people.')
       .oneOf('ok', 'not_enough_data'),
   ),
   code: f.text("The platform's code for why there is not enough data."),
@@ -206,9 +195,7 @@ const insightSnapshots = columns.table(
   'Who heard it: lifetime numbers of a campaign or ad set by value of a dimension, as they were on a day; one row per entity, dimension, value and day.',
   {
     ...f.columnsOf(audience),
-    value: columns
-      .text('The part of the audience, e.g. 18-24, FEMALE, US; empty where the source names none.')
-      .key(),
+    value: columns.text('Part of the audience, e.g. 18-24, US; empty where the source names none.').key(),
     captured_on: capturedOn,
     ad_account_id: account.column,
     ...numberColumns('insight'),

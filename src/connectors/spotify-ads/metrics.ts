@@ -42,7 +42,8 @@ const delivery = {
   spend: money("Spend in units of the ad account's currency, as reported (not millionths).", notInsight),
   impressions: count('Times shown or played on the platform.', csv('IMPRESSIONS_ON_SPOTIFY')),
   off_platform_impressions: count('Times shown or played elsewhere.', {
-    ...{ ...notInsight, api: 'OFF_SPOTIFY_IMPRESSIONS', csv: 'IMPRESSIONS_OFF_SPOTIFY' },
+    ...notInsight,
+    ...{ api: 'OFF_SPOTIFY_IMPRESSIONS', csv: 'IMPRESSIONS_OFF_SPOTIFY' },
   }),
   streamed_impressions: count('Impressions that were streamed.', notCsv),
   clicks: count('Clicks.'),
@@ -58,13 +59,10 @@ const delivery = {
   completes: count('Times played to the end.', csv('AD_COMPLETES')),
   completion_rate: rate('Completes by starts, as reported.'),
   completes_reach: count(
-    'Different people who heard it to the end in the period of the row; never sum it.',
+    'Different people who heard it all; never sum it.',
     onlyCsv('REACH_OF_AD_COMPLETES'),
   ),
-  completes_frequency: rate(
-    'Completes by their reach, as reported; never sum it.',
-    onlyCsv('FREQUENCY_OF_AD_COMPLETES'),
-  ),
+  completes_frequency: rate('Completes by that reach; never sum it.', onlyCsv('FREQUENCY_OF_AD_COMPLETES')),
   e_cpcl: rate("Effective cost of a completed listen in the ad account's currency, as reported.", {
     ...notInsight,
     csv: 'CPCL',
@@ -75,10 +73,7 @@ const delivery = {
   video_expands: count('Times a video was expanded.'),
   video_expand_rate: rate('Expands by views, as reported.'),
   paid_listens: count('Paid listens.', notCsv),
-  paid_listens_reach: count(
-    'Different people with a paid listen in the period of the row; never sum it.',
-    notCsv,
-  ),
+  paid_listens_reach: count('Different people with a paid listen; never sum it over rows.', notCsv),
   paid_listens_frequency: rate('Paid listens by their reach, as reported; never sum it.', onlyAggregate),
   listeners: count('Different people who listened to what is promoted; never sum it.'),
   new_listeners: count('Different people who listened to it for the first time; never sum it.'),
@@ -87,10 +82,7 @@ const delivery = {
   conversion_rate: rate('Listeners by reach, as reported.', csv('LISTENER_CONVERSION_RATE')),
   new_listener_conversion_rate: rate('New listeners by reach, as reported.'),
   streams_per_user: rate('Streams by listeners, as reported.', csv('AVG_STREAMS_PER_LISTENER')),
-  streams_per_new_listener: rate(
-    'Streams of new listeners by their number, as reported.',
-    csv('AVG_STREAMS_PER_NEW_LISTENER'),
-  ),
+  streams_per_new_listener: rate('Streams by new listeners.', csv('AVG_STREAMS_PER_NEW_LISTENER')),
   intent_rate: rate('Share of listeners with intent (saved or added to a playlist), as reported.'),
 };
 
@@ -169,8 +161,6 @@ export const numberColumns = (report: Report): Columns => {
     extra_metrics: jsonb(
       'Numbers that no column holds exactly, by their name at the source: metrics without a column, fractions where a count was expected, amounts finer than a millionth.',
     ).nullable(),
-    _extra: jsonb(
-      'Everything else of the row that no column holds, and raw values of an unexpected type with the reason.',
-    ).nullable(),
+    _extra: columns.extra,
   };
 };

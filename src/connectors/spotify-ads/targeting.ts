@@ -17,12 +17,8 @@ const targets = table(
   'Targeting of ad sets, exploded; one row per ad set, dimension and value.',
   {
     ad_set_id: adSetId,
-    dimension: text(
-      'What is targeted: the name in targets, nested ones with a dot, e.g. genders, geo_targets.country_code, audience_ids_exclusions.',
-    ).key(),
-    value: text(
-      'One value as text: 18-24 for age_ranges, MONDAY 9-17 for user_day_parts (hours inclusive), topic=filter for sensitive topics.',
-    ).key(),
+    dimension: text('What is targeted: its name in targets, e.g. genders, geo_targets.country_code.').key(),
+    value: text('One value as text, e.g. 18-24, MONDAY 9-17 (hours inclusive), topic=filter.').key(),
   },
   { relation: true, indexes: ['(source_id, dimension, value)'] },
 );

@@ -34,8 +34,7 @@ export const reportDaily = (reports: Reports): ReadSide =>
   aggregate(reports, reports.days.reread, {
     granularity: 'DAY',
     name: 'report_daily',
-    about:
-      'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
+    about: 'The numbers of accounts, campaigns, ad sets and ads by day (UTC), as last restated.',
     ...{ column: 'day', present: false, longest: 90, joined: request.lateLevels },
   });
 
@@ -53,8 +52,7 @@ export const reportHourly = (reports: Reports): ReadSide =>
   aggregate(reports, hourlyReread(reports), {
     granularity: 'HOUR',
     name: 'report_hourly',
-    about:
-      'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
+    about: 'The same by hour (UTC). The platform keeps two weeks: what no run has read by then is lost.',
     ...{ column: 'hour_start', oldest: hourlyDays, present: true, longest: 14, joined: request.lateLevels },
   });
 
@@ -63,8 +61,7 @@ export const reportLifetime = (reports: Reports): ReadSide =>
   aggregate(reports, [{ every: 1, back: 1 }], {
     granularity: 'LIFETIME',
     name: 'report_lifetime',
-    about:
-      'The same over their lifetime, as reported on each day that was read: reach and frequency add up in no other way.',
+    about: 'The same over their lifetime, as of each day that was read: reach adds up in no other way.',
     ...{ column: 'captured_on', oldest: 0, present: true, longest: 1 },
   });
 
@@ -76,8 +73,9 @@ const aggregate = (
   { granularity, name, about, ...cut }: Kind,
 ): ReadSide => {
   const facts: request.Facts = { table: `ads.${name}`, column: cut.column };
-  /** How many rows the entities can have. */
-  const rowsOf = (slice: Slice, ids: readonly string[]): number => {
+  /** How many rows the entities of a slice can have. */
+  const rows = async (slice: Slice, context: SliceContext): Promise<number> => {
+    const ids = await request.idsIn(slice, context, facts);
     const { from, to } = request.daysOf(slice);
     return (ids.length * (to.getTime() - from.getTime())) / lengthOf(granularity);
   };
@@ -94,11 +92,8 @@ const aggregate = (
       ...cut,
       ...reports.days,
       reread,
-      rows: async (slice, context) => rowsOf(slice, await request.idsIn(slice, context, facts)),
-      requests: async (slice, context) => {
-        const ids = await request.idsIn(slice, context, facts);
-        return Math.max(request.chunks(ids).length, Math.ceil(rowsOf(slice, ids) / pageSize));
-      },
+      rows,
+      requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize),
     },
     read: async (slice, context, signal) => {
       checkAvailable(name, granularity, slice, context);
@@ -149,13 +144,9 @@ interface Question {
 
 /** An hour that has not begun is not requested. */
 const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularity) => {
-  const { from, to } = request.daysOf(slice);
-  const nextHour = clock.getTime() - (clock.getTime() % hours(1)) + hours(1);
-  const begun = Math.max(from.getTime() + hours(1), nextHour);
-  return {
-    from: from.getTime(),
-    to: granularity === 'HOUR' ? Math.min(to.getTime(), begun) : to.getTime(),
-  };
+  const [from, to] = [request.daysOf(slice).from.getTime(), request.daysOf(slice).to.getTime()];
+  const now = Math.max(from, clock.getTime());
+  return { from, to: granularity === 'HOUR' ? Math.min(to, now - (now % hours(1)) + hours(1)) : to };
 };
 
 /** Rows that were not requested are left out and noted. Throws `UnexpectedContent` where there are no others: it is another report. */
@@ -244,18 +235,16 @@ const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
   const given = textAt(body, 'granularity')?.toUpperCase() ?? granularity;
   if (given !== granularity && ['DAY', 'HOUR', 'LIFETIME'].includes(given))
     throw new UnexpectedContent(`${endpoint}: the report is by ${given}; it was requested by ${granularity}`);
-  const seen = new Map<string, string>();
-  for (const row of rows) {
-    const id = textAt(row, 'entity_id');
-    if (id === undefined) continue;
+  const bySubject = Map.groupBy(rows, (row) => {
     const time = granularity === 'LIFETIME' ? '' : textAt(row, 'start_time');
-    const subject = `${textAt(row, 'entity_type')} ${id} ${time}`;
-    const content = JSON.stringify(row);
-    if ((seen.get(subject) ?? content) !== content)
+    return `${textAt(row, 'entity_type')} ${textAt(row, 'entity_id') ?? ''} ${time}`;
+  });
+  for (const same of bySubject.values()) {
+    const id = textAt(same[0], 'entity_id');
+    if (id !== undefined && new Set(same.map((row) => JSON.stringify(row))).size > 1)
       throw new UnexpectedContent(
         `${endpoint}: the report by ${granularity} has 2 rows of ${id} that differ: it is cut finer than requested`,
       );
-    seen.set(subject, content);
   }
   return rows;
 };
@@ -305,11 +294,11 @@ const paging: Paging = {
   ...byTokenOrOffset,
   next(body, sent, count, repeated) {
     const next = byTokenOrOffset.next(body, sent, count, repeated);
-    const holders = next === undefined ? [body, at(body, 'paging')].filter(isObject) : [];
-    const sign = holders
-      .flatMap((holder) => Object.entries(holder))
+    if (next !== undefined) return next;
+    const sign = [body, at(body, 'paging')]
+      .flatMap((holder) => (isObject(holder) ? Object.entries(holder) : []))
       .find(([name, value]) => /^(next|cursor)/i.test(name) && typeof value === 'string' && value !== '');
-    if (sign === undefined) return next;
+    if (sign === undefined) return undefined;
     throw new UnexpectedContent(
       `${endpoint}: the report goes on (it says ${sign[0]}), in a way that is not known`,
     );
