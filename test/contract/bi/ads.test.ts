@@ -1,32 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { insert, readWhole, table } from './reading.ts';
-
-let database: TestDatabase;
-const read = (query: string) => table(database, query);
+import { expect, test } from 'vitest';
+import { reading, readWhole } from './reading.ts';
 
 const facts =
   'ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id, spend, impressions, clicks, reach';
 
-beforeAll(async () => {
-  database = await testDatabase();
-  await insert(database, 'ops.sources (name, kind, base_url)', [
+const { insert, table: read } = reading(async () => {
+  await insert('ops.sources (name, kind, base_url)', [
     `'ads', 'ads', 'http://one'`,
     `'other', 'ads', 'http://two'`,
   ]);
-  await insert(database, 'ads.businesses (source_id, id, name)', [`1, 'b', 'Business'`]);
-  await insert(database, 'ads.ad_accounts (source_id, id, name, currency_code, business_id, _deleted_at)', [
+  await insert('ads.businesses (source_id, id, name)', [`1, 'b', 'Business'`]);
+  await insert('ads.ad_accounts (source_id, id, name, currency_code, business_id, _deleted_at)', [
     `1, 'acc', 'Euro account', 'EUR', 'b', null`,
     `1, 'yen', 'Yen account', 'JPY', null, null`,
     `1, 'old', 'Closed account', 'USD', null, now()`,
     `2, 'acc', 'Namesake', 'USD', null, null`,
   ]);
-  await insert(database, 'ads.campaigns (source_id, id, ad_account_id, name, objective, status)', [
+  await insert('ads.campaigns (source_id, id, ad_account_id, name, objective, status)', [
     `1, 'c', 'acc', 'Campaign', 'REACH', 'ACTIVE'`,
     `2, 'c', 'acc', 'Namesake', 'CLICKS', 'ACTIVE'`,
   ]);
   await insert(
-    database,
     'ads.ad_sets (source_id, id, ad_account_id, campaign_id, name, budget, budget_type, budget_currency, start_at, end_at, _deleted_at)',
     [
       `1, 'life', 'acc', 'c', 'Lifetime', 100, 'LIFETIME', 'EUR', '2024-03-01Z', '2024-03-11Z', null`,
@@ -36,7 +30,7 @@ beforeAll(async () => {
       `1, 'gone', 'acc', 'c', 'Gone', 1, 'DAILY', 'EUR', null, null, now()`,
     ],
   );
-  await insert(database, 'ads.ad_set_versions (source_id, id, budget, budget_type, valid_from, valid_to)', [
+  await insert('ads.ad_set_versions (source_id, id, budget, budget_type, valid_from, valid_to)', [
     // 10 a day up to 4 March, 20 on the 5th and 6th (twice changed on the 5th), 30 since.
     `1, 'daily', 10, 'DAILY', '2024-03-03 22:00Z', '2024-03-05 08:00Z'`,
     `1, 'daily', 999, 'DAILY', '2024-03-05 08:00Z', '2024-03-05 09:00Z'`,
@@ -45,12 +39,12 @@ beforeAll(async () => {
     `1, 'quiet', 10, 'DAILY', '2024-03-03Z', null`,
     `2, 'daily', 5000, 'DAILY', '2024-03-01Z', null`,
   ]);
-  await insert(database, 'ads.ads (source_id, id, ad_account_id, ad_set_id, name, asset_id, _deleted_at)', [
+  await insert('ads.ads (source_id, id, ad_account_id, ad_set_id, name, asset_id, _deleted_at)', [
     `1, 'a', 'acc', 'life', 'Ad', 'x', null`,
     `1, 'b', 'acc', 'life', 'Deleted ad', null, now()`,
     `2, 'a', 'acc', 'life', 'Namesake', null, null`,
   ]);
-  await insert(database, `${facts}, is_final)`, [
+  await insert(`${facts}, is_final)`, [
     `1, 'AD', 'a', '2024-03-01', 'acc', 12.345678, 1000, 10, 800, true`,
     `1, 'AD', 'a', '2024-03-02', 'acc', 0.000001, 0, 0, 0, false`,
     `1, 'AD', 'b', '2024-03-01', 'acc', 1, 10, null, null, true`,
@@ -62,12 +56,10 @@ beforeAll(async () => {
     `1, 'AD_SET', 'daily', '2024-03-08', 'acc', 45, 1, 1, 1, true`,
   ]);
   await insert(
-    database,
     'ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id, entity_name, parent_entity_id, spend, purchases_suppressed, revenue)',
     [`1, 'AD', 'unknown', '2024-03-01', 'yen', 'Told name', 'life', 7, true, 3.5`],
   );
 });
-afterAll(() => database?.drop());
 
 test('an ad and day stands with all that is above it, in the currency of its account, from one source', async () => {
   expect(
@@ -109,10 +101,10 @@ test('reach of a campaign is its own, not the sum over its ads', async () => {
       'select campaign_name, currency, reach_day::int, frequency_day::text, is_final from bi.campaign_performance_daily',
     ),
   ).toEqual([['Campaign', 'EUR', 700, '1.4429', true]]);
-  const { rows } = await database.warehouse.pool.query<{ definition: string }>(
+  const sums = await read(
     `select definition from pg_views where schemaname = 'bi' and definition ~* 'sum\\([^)]*(reach|listeners|frequency)'`,
   );
-  expect(rows).toEqual([]);
+  expect(sums).toEqual([]);
 });
 
 test('every view with an amount says its currency', async () => {
@@ -155,13 +147,11 @@ test('pacing: a lifetime budget as a whole; a daily one by the days it was in fo
 });
 
 test('pacing ends with the flight: a day on which it ends at midnight is not of it', async () => {
-  await database.warehouse.pool.query(`update ads.ad_sets set end_at = '2024-03-05Z' where id = 'daily'`);
+  await read(`update ads.ad_sets set end_at = '2024-03-05Z' where id = 'daily'`);
   expect(await read(`select budget_to_date::text from bi.ad_set_pacing where ad_set_id = 'daily'`)).toEqual([
     ['40.000000'],
   ]);
-  await database.warehouse.pool.query(
-    `update ads.ad_sets set end_at = '2024-03-05 00:00:01Z' where id = 'daily'`,
-  );
+  await read(`update ads.ad_sets set end_at = '2024-03-05 00:00:01Z' where id = 'daily'`);
   expect(await read(`select budget_to_date::text from bi.ad_set_pacing where ad_set_id = 'daily'`)).toEqual([
     ['60.000000'],
   ]);
@@ -169,7 +159,6 @@ test('pacing ends with the flight: a day on which it ends at midnight is not of 
 
 test('insights know their latest capture and the share of each value in its own capture', async () => {
   await insert(
-    database,
     'ads.insight_snapshots (source_id, entity_type, entity_id, dimension, value, captured_on, ad_account_id, impressions)',
     [
       `1, 'AD_SET', 'life', 'AGE', '18-24', '2024-03-01', 'acc', 30`,
@@ -191,7 +180,6 @@ test('insights know their latest capture and the share of each value in its own 
 
 test('a change shows its fields, without e-mail addresses', async () => {
   await insert(
-    database,
     'ads.change_history (source_id, id, ad_account_id, changed_at, entity_type, entity_id, actor_name, actor_email)',
     [
       `1, 'h', 'acc', '2024-03-01 23:30Z', 'AD_SET', 'life', 'Ann', 'ann@example.com'`,
@@ -199,7 +187,6 @@ test('a change shows its fields, without e-mail addresses', async () => {
     ],
   );
   await insert(
-    database,
     'ads.change_history_items (source_id, change_id, item, field_type, display_label, before, after)',
     [
       `1, 'h', 0, 'bidAmount', 'Bid Amount', '{"value": 1}', '{"min": 1, "max": 2}'`,
@@ -219,12 +206,10 @@ test('a change shows its fields, without e-mail addresses', async () => {
 });
 
 test('a field that had no value before has none in the history either', async () => {
-  await insert(
-    database,
-    'ads.change_history (source_id, id, ad_account_id, changed_at, entity_type, entity_id)',
-    [`1, 'j', 'acc', '2024-03-03Z', 'AD_SET', 'life'`],
-  );
-  await insert(database, 'ads.change_history_items (source_id, change_id, item, field_type, before, after)', [
+  await insert('ads.change_history (source_id, id, ad_account_id, changed_at, entity_type, entity_id)', [
+    `1, 'j', 'acc', '2024-03-03Z', 'AD_SET', 'life'`,
+  ]);
+  await insert('ads.change_history_items (source_id, change_id, item, field_type, before, after)', [
     `1, 'j', 0, 'END_AT', '{}', '{"value": "2024-04-01"}'`,
     `1, 'j', 1, 'BID', '{"value": 1.5}', '{"value": null}'`,
     `1, 'j', 2, 'TARGETS', '[]', '{"genders": ["FEMALE"]}'`,
@@ -242,7 +227,6 @@ test('a field that had no value before has none in the history either', async ()
 
 test('restatements say whose number it was, in which currency, also when the row is gone', async () => {
   await insert(
-    database,
     'ads.report_revisions (source_id, entity_type, entity_id, day, metric, old_value, new_value, seen_at, _run_id)',
     [
       `1, 'AD', 'a', '2024-03-01', 'spend', 12, 12.345678, '2024-03-04 01:00Z', 7`,
@@ -261,7 +245,7 @@ test('restatements say whose number it was, in which currency, also when the row
 });
 
 test('lists show what lives; targets and versions hang on their ad sets', async () => {
-  await insert(database, 'ads.ad_set_targets (source_id, ad_set_id, dimension, value)', [
+  await insert('ads.ad_set_targets (source_id, ad_set_id, dimension, value)', [
     `1, 'life', 'genders', 'FEMALE'`,
     `1, 'gone', 'genders', 'MALE'`,
   ]);
@@ -299,7 +283,6 @@ test('what the source may hold cannot make a view fail', async () => {
   const most = '9223372036854775807';
   const money = '999999999999.999999';
   await insert(
-    database,
     'ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id, spend, impressions, clicks, reach, starts, completes, revenue)',
     ['AD', 'CAMPAIGN', 'AD_SET'].flatMap((level) => [
       `1, '${level}', 'extreme', '2024-03-01', 'acc', ${money}, 1, ${most}, 1, 1, ${most}, -${money}`,
@@ -307,22 +290,17 @@ test('what the source may hold cannot make a view fail', async () => {
       `1, '${level}', 'extreme', '9999-12-31', 'acc', -${money}, ${most}, 1, ${most}, 1, 1, ${money}`,
     ]),
   );
-  await insert(database, 'ads.report_hourly (source_id, entity_type, entity_id, ad_account_id, hour_start)', [
+  await insert('ads.report_hourly (source_id, entity_type, entity_id, ad_account_id, hour_start)', [
     `1, 'AD', 'extreme', 'acc', '0001-01-01Z'`,
   ]);
-  await insert(
-    database,
-    'ads.ad_sets (source_id, id, ad_account_id, budget, budget_type, start_at, end_at)',
-    [
-      `1, 'extreme', 'acc', ${money}, 'DAILY', '0001-01-01Z', '9999-12-31Z'`,
-      `1, 'backwards', 'acc', 0.000001, 'LIFETIME', '9999-12-31Z', '0001-01-01Z'`,
-    ],
-  );
-  await insert(database, 'ads.ad_set_versions (source_id, id, budget, budget_type, valid_from)', [
+  await insert('ads.ad_sets (source_id, id, ad_account_id, budget, budget_type, start_at, end_at)', [
+    `1, 'extreme', 'acc', ${money}, 'DAILY', '0001-01-01Z', '9999-12-31Z'`,
+    `1, 'backwards', 'acc', 0.000001, 'LIFETIME', '9999-12-31Z', '0001-01-01Z'`,
+  ]);
+  await insert('ads.ad_set_versions (source_id, id, budget, budget_type, valid_from)', [
     `1, 'extreme', ${money}, 'DAILY', '0001-01-01Z'`,
   ]);
   await insert(
-    database,
     'ads.insight_snapshots (source_id, entity_type, entity_id, dimension, value, captured_on, ad_account_id, impressions)',
     [
       `1, 'AD_SET', 'extreme', 'AGE', 'a', '2024-03-01', 'acc', ${most}`,
@@ -330,7 +308,6 @@ test('what the source may hold cannot make a view fail', async () => {
     ],
   );
   await insert(
-    database,
     'ads.report_revisions (source_id, entity_type, entity_id, day, metric, old_value, new_value, seen_at)',
     [
       `1, 'NEW_LEVEL', 'extreme', '0001-01-01', 'ctr', 1e-300, 1e300, '9999-12-31Z'`,

@@ -1,28 +1,22 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   changeColumns,
   done,
-  insert,
   issueColumns,
-  lines,
   loadVocabulary,
+  reading,
   relations,
   statusChange,
   toDo,
 } from './reading.ts';
 
-let database: TestDatabase;
-const read = (query: string) => lines(database, query);
-
-beforeAll(async () => {
-  database = await testDatabase();
-  await loadVocabulary(database);
-  await insert(database, 'tracker.boards (source_id, id, name, type, project_id, _deleted_at)', [
+const { insert, read, shows } = reading(async () => {
+  await loadVocabulary(insert);
+  await insert('tracker.boards (source_id, id, name, type, project_id, _deleted_at)', [
     `1, 7, 'Product board', 'scrum', 10, null`,
     `1, 8, 'Old board', 'kanban', 10, now()`,
   ]);
-  await insert(database, issueColumns, [
+  await insert(issueColumns, [
     `1, 1, 'PROJ-1', 10, 1, 1, 'ann', 3, '2023-12-31 20:00-05', '2024-01-02Z', null`,
     `1, 2, 'PROJ-2', 10, 2, 4, 'ann', 12345.678901, '2024-01-01Z', '2024-01-05Z', null`,
     `1, 3, 'GONE-3', 10, 1, 1, 'ann', 5, '2024-01-01Z', '2024-01-02Z', now()`,
@@ -37,24 +31,23 @@ beforeAll(async () => {
   );
   await read(`update tracker.issues set resolution = 'Fixed', resolved_at = '2024-01-04 12:00Z', epic_key = 'FAR-1', due_date = '2024-01-03'
     where source_id = 1 and id = 2`);
-  await insert(database, 'tracker.priorities (source_id, id, name, rank)', [`1, 9, 'High', 2`]);
-  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_type)', [
+  await insert('tracker.priorities (source_id, id, name, rank)', [`1, 9, 'High', 2`]);
+  await insert('tracker.fields (source_id, id, name, custom, schema_type)', [
     `1, 'customfield_1', 'Size', true, 'number'`,
     `1, 'customfield_2', 'Teams', true, 'array'`,
     `1, 'status', 'Status', false, 'status'`,
   ]);
-  await insert(database, 'tracker.issue_labels (source_id, issue_id, label)', [
+  await insert('tracker.issue_labels (source_id, issue_id, label)', [
     `1, 1, 'red'`,
     `1, 1, 'blue'`,
     `1, 3, 'red'`,
   ]);
-  await insert(database, changeColumns, [
+  await insert(changeColumns, [
     statusChange([1, 0], 2, '2024-01-04 12:00Z', toDo, done),
     `1, 1, 1, 2, '2024-01-04 12:00Z', null, 'customfield_77', 'Forgotten', null, null, 'x', 'X'`,
     statusChange([2, 0], 3, '2024-01-02Z', toDo, done),
   ]);
   await insert(
-    database,
     'tracker.worklogs (source_id, id, issue_id, author_id, started_at, time_spent_seconds, comment, visibility, _deleted_at)',
     [
       `1, 1, 1, 'ann', '2024-03-30 23:30Z', 5400, 'Thinking', null, null`,
@@ -66,7 +59,6 @@ beforeAll(async () => {
     ],
   );
   await insert(
-    database,
     'tracker.comments (source_id, id, issue_id, author_id, body, visibility, is_public, created_at, updated_at, _deleted_at)',
     [
       `1, 1, 1, 'ann', 'Hello', null, true, '2024-01-01 23:30-02', '2024-01-02 02:00Z', null`,
@@ -75,38 +67,39 @@ beforeAll(async () => {
       `1, 4, 3, 'ann', 'On a deleted issue', null, null, '2024-01-02Z', '2024-01-02Z', null`,
     ],
   );
-  await insert(database, 'tracker.sprints (source_id, id, name, state)', [`1, 1, 'One', 'future'`]);
-  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', [`1, 1, 1`, `1, 3, 1`]);
+  await insert('tracker.sprints (source_id, id, name, state)', [`1, 1, 'One', 'future'`]);
+  await insert('tracker.issue_sprints (source_id, issue_id, sprint_id)', [`1, 1, 1`, `1, 3, 1`]);
 });
-afterAll(() => database.drop());
 
 test('an issue has the names of what it refers to, hours and UTC days', async () => {
-  expect(
-    await read(`select issue_id, summary, project_key, project_name, issue_type, status, status_category, priority, priority_rank,
+  await shows(
+    `select issue_id, summary, project_key, project_name, issue_type, status, status_category, priority, priority_rank,
         assignee_id, assignee_name, reporter_name, parent_issue_id, parent_issue_key, labels, components, fix_versions
-      from bi.issues where issue_key = 'PROJ-1'`),
-  ).toEqual([
-    '1 | Fix it | PROJ | Product | Bug | To Do | todo | High | 2 | bob | Bob | Ann | 2 | PROJ-2 | red, blue | API | 1.0, 1.1',
-  ]);
-  expect(
-    await read(`select issue_key, created_date, resolved_date, story_points, original_estimate_hours, remaining_estimate_hours,
-        time_spent_hours, is_open, is_overdue, epic_issue_key from bi.issues order by issue_key`),
-  ).toEqual([
-    'PROJ-1 | 2024-01-01 | - | 3.0000 | 1.50 | 0.50 | 2562047788015215.50 | true | true | -',
-    'PROJ-2 | 2024-01-01 | 2024-01-04 | 12345.6789 | - | - | - | false | false | FAR-1',
-  ]);
-  expect(await read(`select age_days from bi.issues where issue_key = 'PROJ-2'`)).toEqual(['3.500']);
+      from bi.issues where issue_key = 'PROJ-1'`,
+    [
+      '1 | Fix it | PROJ | Product | Bug | To Do | todo | High | 2 | bob | Bob | Ann | 2 | PROJ-2 | red, blue | API | 1.0, 1.1',
+    ],
+  );
+  await shows(
+    `select issue_key, created_date, resolved_date, story_points, original_estimate_hours, remaining_estimate_hours,
+        time_spent_hours, is_open, is_overdue, epic_issue_key from bi.issues order by issue_key`,
+    [
+      'PROJ-1 | 2024-01-01 | - | 3.0000 | 1.50 | 0.50 | 2562047788015215.50 | true | true | -',
+      'PROJ-2 | 2024-01-01 | 2024-01-04 | 12345.6789 | - | - | - | false | false | FAR-1',
+    ],
+  );
+  await shows(`select age_days from bi.issues where issue_key = 'PROJ-2'`, ['3.500']);
 });
 
 test('an epic that issues name by its key has the key of today, also after it moved', async () => {
-  await insert(database, issueColumns, [
+  await insert(issueColumns, [
     `1, 50, 'OPS-4', 20, 2, 1, null, null, '2024-01-01Z', '2024-03-01Z', null`,
     `1, 51, 'PROJ-51', 10, 2, 1, null, null, '2024-01-01Z', '2024-02-01Z', null`,
     `1, 52, 'PROJ-52', 10, 2, 1, null, null, '2024-01-01Z', '2024-04-01Z', null`,
     `2, 50, 'PROJ-50', 10, 1, 4, null, null, '2024-01-01Z', '2024-03-01Z', null`,
   ]);
   const keys = [`1, 'PROJ-50', 50`, `1, 'OPS-4', 50`, `2, 'PROJ-50', 50`];
-  await insert(database, 'tracker.issue_keys (source_id, key, issue_id)', keys);
+  await insert('tracker.issue_keys (source_id, key, issue_id)', keys);
   onTestFinished(async () => {
     await read('delete from tracker.issues where id between 50 and 52');
     await read('delete from tracker.issue_keys where issue_id = 50');
@@ -114,9 +107,9 @@ test('an epic that issues name by its key has the key of today, also after it mo
   await read(
     `update tracker.issues set epic_key = case id when 51 then 'PROJ-50' else 'OPS-4' end where source_id = 1 and id in (51, 52)`,
   );
-  expect(
-    await read(`select epic_issue_key, count(*) from bi.issues where issue_id in ('51', '52') group by 1`),
-  ).toEqual(['OPS-4 | 2']);
+  await shows(`select epic_issue_key, count(*) from bi.issues where issue_id in ('51', '52') group by 1`, [
+    'OPS-4 | 2',
+  ]);
 });
 
 test.each([
@@ -187,17 +180,17 @@ test.each([
     ['2021-01-03 | 2020-12-28 | 2021-01-01 | 2021-01-01 | 2021-01-01 | 2020 | 53 | 1 | 7 | Sunday | true'],
   ],
 ])('%s', async (_, query, rows) => {
-  expect(await read(query)).toEqual(rows);
+  await shows(query, rows);
 });
 
 test('a deleted issue is in no view', async () => {
-  const { rows } = await database.warehouse.pool.query<{ name: string }>(
-    `select table_name as name from information_schema.columns where table_schema = 'bi' and column_name = 'issue_key'`,
+  const named = await read(
+    `select table_name from information_schema.columns where table_schema = 'bi' and column_name = 'issue_key'`,
   );
-  expect(rows).toHaveLength(9);
+  expect(named).toHaveLength(9);
   const views = async (): Promise<readonly string[]> => {
     const found: string[] = [];
-    for (const { name } of rows)
+    for (const name of named)
       if ((await read(`select 1 from bi.${name} where issue_key = 'GONE-3'`)).length > 0) found.push(name);
     return found;
   };
@@ -206,12 +199,12 @@ test('a deleted issue is in no view', async () => {
   onTestFinished(async () => {
     await read(`update tracker.issues set _deleted_at = now() where id = 3`);
   });
-  expect(await views()).toEqual(rows.map(({ name }) => name));
+  expect(await views()).toEqual(named);
 });
 
 test('no e-mail address is anywhere in the reading schema', async () => {
   expect(await read(`select from tracker.users where email like '%@example.com'`)).toHaveLength(3);
-  for (const name of await relations(database))
+  for (const name of await relations(read))
     expect([name, await read(`select 1 from bi.${name} t where t::text like '%@example.com%'`)]).toEqual([
       name,
       [],

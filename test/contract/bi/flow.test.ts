@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   changeColumns,
   doing,
   done,
-  insert,
   issueColumns,
-  lines,
   loadVocabulary,
+  reading,
   review,
   statusChange,
   toDo,
 } from './reading.ts';
 
-let database: TestDatabase;
-const read = (query: string) => lines(database, query);
 const history = (key: string) =>
   read(`select status_sequence, status, status_category, transition, entered_at::text, left_at::text, is_current
     from bi.issue_status_history where source = 'tracker' and issue_key = '${key}' order by status_sequence`);
 
-beforeAll(async () => {
-  database = await testDatabase();
-  await loadVocabulary(database);
-  await insert(database, issueColumns, [
+const { insert, read, shows } = reading(async () => {
+  await loadVocabulary(insert);
+  await insert(issueColumns, [
     `1, 101, 'PROJ-1', 10, 1, 4, 'ann', 3, '2024-01-01Z', '2024-01-06Z', null`,
     `1, 102, 'PROJ-2', 10, 2, 2, 'ann', null, '2024-01-10Z', '2024-01-10Z', null`,
     `1, 103, 'PROJ-3', 10, 1, 4, 'ann', 0.5, '2024-01-01Z', '2024-01-08Z', null`,
@@ -33,7 +28,7 @@ beforeAll(async () => {
     `1, 108, 'OPS-2', 20, 2, 6, 'bob', 2, '2024-03-04Z', '2024-03-06Z', null`,
     `2, 101, 'ELSE-1', 10, 1, 4, null, null, '2024-01-01Z', '2024-01-01Z', null`,
   ]);
-  await insert(database, changeColumns, [
+  await insert(changeColumns, [
     // Reopened once.
     statusChange([1, 0], 101, '2024-01-02Z', toDo, doing),
     statusChange([2, 0], 101, '2024-01-03Z', doing, done),
@@ -60,12 +55,11 @@ beforeAll(async () => {
     statusChange([64, 0], 108, '2024-03-06Z', done, ['6', 'Closed']),
   ]);
 });
-afterAll(() => database.drop());
 
 /** Inserts what a test alone needs; gives what deletes it. */
 const withMore = async (issues: readonly string[], changes: readonly string[], columns = issueColumns) => {
-  await insert(database, columns, issues);
-  if (changes.length > 0) await insert(database, changeColumns, changes);
+  await insert(columns, issues);
+  if (changes.length > 0) await insert(changeColumns, changes);
   onTestFinished(async () => {
     await read('delete from tracker.issue_changelog where issue_id between 190 and 199');
     await read('delete from tracker.issues where id between 190 and 199');
@@ -80,21 +74,20 @@ test('the history of a reopened issue begins with its creation, in the status it
     '3 | Doing | in_progress | reopened | 2024-01-05 | 2024-01-06 | false',
     '4 | Done | done | forward | 2024-01-06 | - | true',
   ]);
-  expect(
-    await read(`select seconds_in_status, days_in_status, entered_by_id, entered_by_name, entered_date, previous_status_category
-      from bi.issue_status_history where issue_key = 'PROJ-1' and status_sequence in (0, 2) order by status_sequence`),
-  ).toEqual([
-    '86400 | 1.000 | ann | Ann | 2024-01-01 | -',
-    '172800 | 2.000 | ann | Ann | 2024-01-03 | in_progress',
-  ]);
+  await shows(
+    `select seconds_in_status, days_in_status, entered_by_id, entered_by_name, entered_date, previous_status_category
+      from bi.issue_status_history where issue_key = 'PROJ-1' and status_sequence in (0, 2) order by status_sequence`,
+    ['86400 | 1.000 | ann | Ann | 2024-01-01 | -', '172800 | 2.000 | ann | Ann | 2024-01-03 | in_progress'],
+  );
 });
 
 test('an issue without a changelog is in its status since its creation', async () => {
   expect(await history('PROJ-2')).toEqual(['0 | Doing | in_progress | new | 2024-01-10 | - | true']);
-  expect(
-    await read(`select seconds_in_status = extract(epoch from now() - timestamptz '2024-01-10Z')::bigint
-      from bi.issue_status_history where issue_key = 'PROJ-2'`),
-  ).toEqual(['true']);
+  await shows(
+    `select seconds_in_status = extract(epoch from now() - timestamptz '2024-01-10Z')::bigint
+      from bi.issue_status_history where issue_key = 'PROJ-2'`,
+    ['true'],
+  );
 });
 
 test.each([
@@ -132,77 +125,76 @@ test.each([
 });
 
 test('a deleted status and a missing project are no obstacle; the same id in another source is another issue', async () => {
-  expect(
-    await read(`select source, issue_key, project_id, project_key, issue_type, status, status_category
-      from bi.issue_status_history where issue_id in ('101', '107') and is_current order by issue_id, source`),
-  ).toEqual([
-    'elsewhere | ELSE-1 | 10 | ELSE | Wish | Idea | todo',
-    'tracker | PROJ-1 | 10 | PROJ | Bug | Done | done',
-    'tracker | HID-1 | 77 | - | - | Parked | todo',
-  ]);
+  await shows(
+    `select source, issue_key, project_id, project_key, issue_type, status, status_category
+      from bi.issue_status_history where issue_id in ('101', '107') and is_current order by issue_id, source`,
+    [
+      'elsewhere | ELSE-1 | 10 | ELSE | Wish | Idea | todo',
+      'tracker | PROJ-1 | 10 | PROJ | Bug | Done | done',
+      'tracker | HID-1 | 77 | - | - | Parked | todo',
+    ],
+  );
 });
 
 test('lead time ends with the last arrival in done, cycle time begins with the first start, reopened work has neither', async () => {
-  expect(
-    await read(`select issue_key, story_points, first_started_at::text, first_done_at::text, done_at::text, done_date, lead_time_days,
+  await shows(
+    `select issue_key, story_points, first_started_at::text, first_done_at::text, done_at::text, done_date, lead_time_days,
         cycle_time_days, reopen_count, status_changes, is_done
-      from bi.issue_cycle_times where source = 'tracker' and project_key is not null order by issue_id`),
-  ).toEqual([
-    'PROJ-1 | 3.0000 | 2024-01-02 | 2024-01-03 | 2024-01-06 | 2024-01-06 | 5.000 | 4.000 | 1 | 4 | true',
-    'PROJ-2 | - | 2024-01-10 | - | - | - | - | - | 0 | 0 | false',
-    'PROJ-3 | 0.5000 | - | 2024-01-08 | 2024-01-08 | 2024-01-08 | 7.000 | - | 0 | 3 | true',
-    'PROJ-5 | 8.0000 | 2024-02-02 | 2024-02-02 | 2024-02-02 | 2024-02-02 | 1.000 | 0.000 | 0 | 3 | true',
-    'OPS-1 | 5.0000 | 2024-02-05 | 2024-02-06 | - | - | - | - | 1 | 3 | false',
-    'OPS-2 | 2.0000 | - | 2024-03-05 | 2024-03-05 | 2024-03-05 | 1.000 | - | 0 | 2 | true',
-  ]);
-  expect(
-    await read(
-      `select issue_key, todo_days, in_progress_days from bi.issue_cycle_times where is_done order by issue_id`,
-    ),
-  ).toEqual([
-    'PROJ-1 | 1.000 | 2.000',
-    'PROJ-3 | 2.000 | 0.000',
-    'PROJ-5 | 1.000 | 0.000',
-    'OPS-2 | 1.000 | 0.000',
-  ]);
+      from bi.issue_cycle_times where source = 'tracker' and project_key is not null order by issue_id`,
+    [
+      'PROJ-1 | 3.0000 | 2024-01-02 | 2024-01-03 | 2024-01-06 | 2024-01-06 | 5.000 | 4.000 | 1 | 4 | true',
+      'PROJ-2 | - | 2024-01-10 | - | - | - | - | - | 0 | 0 | false',
+      'PROJ-3 | 0.5000 | - | 2024-01-08 | 2024-01-08 | 2024-01-08 | 7.000 | - | 0 | 3 | true',
+      'PROJ-5 | 8.0000 | 2024-02-02 | 2024-02-02 | 2024-02-02 | 2024-02-02 | 1.000 | 0.000 | 0 | 3 | true',
+      'OPS-1 | 5.0000 | 2024-02-05 | 2024-02-06 | - | - | - | - | 1 | 3 | false',
+      'OPS-2 | 2.0000 | - | 2024-03-05 | 2024-03-05 | 2024-03-05 | 1.000 | - | 0 | 2 | true',
+    ],
+  );
+  await shows(
+    `select issue_key, todo_days, in_progress_days from bi.issue_cycle_times where is_done order by issue_id`,
+    ['PROJ-1 | 1.000 | 2.000', 'PROJ-3 | 2.000 | 0.000', 'PROJ-5 | 1.000 | 0.000', 'OPS-2 | 1.000 | 0.000'],
+  );
 });
 
 test('throughput counts creations, arrivals in done and departures from it by weeks from Monday in UTC', async () => {
-  expect(
-    await read(`select project_key, issue_type, week_start, created_issues, done_issues, reopened_issues, net_open_change, done_points
-      from bi.throughput_weekly where source = 'tracker' and project_key is not null order by project_key, issue_type, week_start`),
-  ).toEqual([
-    'OPS | Bug | 2024-01-29 | 1 | 0 | 0 | 1 | 0.0000',
-    'OPS | Bug | 2024-02-05 | 0 | 1 | 1 | 0 | 5.0000',
-    'OPS | Task | 2024-03-04 | 1 | 1 | 0 | 0 | 2.0000',
-    'PROJ | Bug | 2024-01-01 | 2 | 2 | 1 | 1 | 6.0000',
-    'PROJ | Bug | 2024-01-08 | 0 | 1 | 0 | -1 | 0.5000',
-    'PROJ | Task | 2024-01-08 | 1 | 0 | 0 | 1 | 0.0000',
-    'PROJ | Task | 2024-01-29 | 1 | 1 | 0 | 0 | 8.0000',
-  ]);
+  await shows(
+    `select project_key, issue_type, week_start, created_issues, done_issues, reopened_issues, net_open_change, done_points
+      from bi.throughput_weekly where source = 'tracker' and project_key is not null order by project_key, issue_type, week_start`,
+    [
+      'OPS | Bug | 2024-01-29 | 1 | 0 | 0 | 1 | 0.0000',
+      'OPS | Bug | 2024-02-05 | 0 | 1 | 1 | 0 | 5.0000',
+      'OPS | Task | 2024-03-04 | 1 | 1 | 0 | 0 | 2.0000',
+      'PROJ | Bug | 2024-01-01 | 2 | 2 | 1 | 1 | 6.0000',
+      'PROJ | Bug | 2024-01-08 | 0 | 1 | 0 | -1 | 0.5000',
+      'PROJ | Task | 2024-01-08 | 1 | 0 | 0 | 1 | 0.0000',
+      'PROJ | Task | 2024-01-29 | 1 | 1 | 0 | 0 | 8.0000',
+    ],
+  );
   // All weeks add up to the issues that are open now.
   const open = 'select count(*) from bi.issues where is_open';
-  expect(await read(`select sum(net_open_change), (${open}) from bi.throughput_weekly`)).toEqual(['4 | 4']);
+  await shows(`select sum(net_open_change), (${open}) from bi.throughput_weekly`, ['4 | 4']);
 });
 
 test('cumulative flow moves an issue from category to category at the end of each UTC day', async () => {
-  expect(
-    await read(`select status_category, string_agg(issues::text, ' ' order by date_day), min(date_day)
-      from bi.cumulative_flow_daily where project_key = 'OPS' and date_day <= '2024-02-08' group by status_category order by 1`),
-  ).toEqual([
-    'done | 1 0 0 | 2024-02-06',
-    'in_progress | 1 0 0 0 | 2024-02-05',
-    'todo | 1 1 1 1 0 0 1 1 | 2024-02-01',
-  ]);
+  await shows(
+    `select status_category, string_agg(issues::text, ' ' order by date_day), min(date_day)
+      from bi.cumulative_flow_daily where project_key = 'OPS' and date_day <= '2024-02-08' group by status_category order by 1`,
+    [
+      'done | 1 0 0 | 2024-02-06',
+      'in_progress | 1 0 0 0 | 2024-02-05',
+      'todo | 1 1 1 1 0 0 1 1 | 2024-02-01',
+    ],
+  );
 });
 
 test('cumulative flow has no gaps and ends today with the issues of today', async () => {
-  expect(
-    await read(`select source, project_key, status_category from bi.cumulative_flow_daily
+  await shows(
+    `select source, project_key, status_category from bi.cumulative_flow_daily
       group by source, project_key, status_category
       having count(*) <> max(date_day) - min(date_day) + 1 or count(distinct date_day) <> count(*)
-        or max(date_day) <> (now() at time zone 'UTC')::date`),
-  ).toEqual([]);
+        or max(date_day) <> (now() at time zone 'UTC')::date`,
+    [],
+  );
   const now = await read(`select source, project_id, status_category, issues from bi.cumulative_flow_daily
     where date_day = (now() at time zone 'UTC')::date and issues <> 0 order by 1, 2, 3`);
   expect(now).toHaveLength(6);
@@ -223,22 +215,25 @@ test('an issue that is done and has no history is done since it was resolved', a
     '1 | Done | done | forward | 2024-05-14 12:00:00+00 | - | true',
   ]);
   expect(await history('MUTE-2')).toEqual(['0 | Doing | in_progress | new | 2024-05-10 | - | true']);
-  expect(
-    await read(`select issue_key, is_done, done_at::text, lead_time_days, cycle_time_days, reopen_count from bi.issue_cycle_times
-      where issue_key like 'MUTE-%' order by 1`),
-  ).toEqual([
-    'MUTE-1 | true | 2024-05-14 12:00:00+00 | 4.500 | - | 0',
-    'MUTE-2 | false | - | - | - | 0',
-    'MUTE-3 | true | 2024-05-10 | 0.000 | - | 0',
-  ]);
-  expect(
-    await read(`select week_start, created_issues, done_issues, done_points from bi.throughput_weekly
-      where project_key = 'OPS' and week_start >= '2024-05-01' order by 1`),
-  ).toEqual(['2024-05-06 | 3 | 1 | 0.0000', '2024-05-13 | 0 | 1 | 13.0000']);
-  expect(
-    await read(`select string_agg(issues::text, ' ' order by date_day) from bi.cumulative_flow_daily
-      where project_key = 'OPS' and status_category = 'unknown' and date_day between '2024-05-10' and '2024-05-14'`),
-  ).toEqual(['1 1 1 1 0']);
+  await shows(
+    `select issue_key, is_done, done_at::text, lead_time_days, cycle_time_days, reopen_count from bi.issue_cycle_times
+      where issue_key like 'MUTE-%' order by 1`,
+    [
+      'MUTE-1 | true | 2024-05-14 12:00:00+00 | 4.500 | - | 0',
+      'MUTE-2 | false | - | - | - | 0',
+      'MUTE-3 | true | 2024-05-10 | 0.000 | - | 0',
+    ],
+  );
+  await shows(
+    `select week_start, created_issues, done_issues, done_points from bi.throughput_weekly
+      where project_key = 'OPS' and week_start >= '2024-05-01' order by 1`,
+    ['2024-05-06 | 3 | 1 | 0.0000', '2024-05-13 | 0 | 1 | 13.0000'],
+  );
+  await shows(
+    `select string_agg(issues::text, ' ' order by date_day) from bi.cumulative_flow_daily
+      where project_key = 'OPS' and status_category = 'unknown' and date_day between '2024-05-10' and '2024-05-14'`,
+    ['1 1 1 1 0'],
+  );
 });
 
 test('a change from before the creation of its issue makes no negative time and no earlier count', async () => {
@@ -249,14 +244,14 @@ test('a change from before the creation of its issue makes no negative time and 
       statusChange([191, 0], 190, '2024-05-02Z', doing, done),
     ],
   );
-  expect(
-    await read(
-      `select lead_time_days, cycle_time_days, todo_days, in_progress_days from bi.issue_cycle_times where issue_key = 'OLD-1'`,
-    ),
-  ).toEqual(['0.000 | 1.000 | 0.000 | 1.000']);
-  expect(
-    await read(`select status_category, string_agg(issues::text, ' ' order by date_day), min(issues) < 0
+  await shows(
+    `select lead_time_days, cycle_time_days, todo_days, in_progress_days from bi.issue_cycle_times where issue_key = 'OLD-1'`,
+    ['0.000 | 1.000 | 0.000 | 1.000'],
+  );
+  await shows(
+    `select status_category, string_agg(issues::text, ' ' order by date_day), min(issues) < 0
       from bi.cumulative_flow_daily where project_key = 'OPS' and date_day in ('2024-05-01', '2024-05-09', '2024-05-10')
-      group by 1 order by 1`),
-  ).toEqual(['done | 1 1 2 | false', 'in_progress | 0 0 0 | false', 'todo | 1 1 1 | false']);
+      group by 1 order by 1`,
+    ['done | 1 1 2 | false', 'in_progress | 0 0 0 | false', 'todo | 1 1 1 | false'],
+  );
 });

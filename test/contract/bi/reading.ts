@@ -1,54 +1,68 @@
-import type { TestDatabase } from '../../support/postgres.ts';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
-/** Rows of a query as arrays of what Postgres writes: instants are cast to text in the query, numbers stay exact text. */
-export async function table(database: TestDatabase, query: string): Promise<readonly (readonly unknown[])[]> {
-  const { rows } = await database.warehouse.pool.query<unknown[]>({ text: query, rowMode: 'array' });
-  return rows;
+/** A warehouse for the tests of a file, and queries to it. */
+export interface Reading {
+  /** Rows as arrays of what Postgres writes: instants are cast to text in the query, numbers stay exact text. */
+  table(query: string): Promise<readonly (readonly unknown[])[]>;
+  /** Rows as lines: cells with bars between, a dash for null, midnights in UTC as days. */
+  read(query: string): Promise<readonly string[]>;
+  /** Expects these lines of a query. */
+  shows(query: string, lines: readonly unknown[]): Promise<void>;
+  /** Inserts rows given as SQL values, in the order of the columns. */
+  insert(into: string, values: readonly string[]): Promise<void>;
 }
 
-/** Rows of a query as lines: cells with bars between, a dash for null, midnights in UTC as days. */
-export async function lines(database: TestDatabase, query: string): Promise<readonly string[]> {
-  const cell = (value: unknown): string => String(value ?? '-').replace(' 00:00:00+00', '');
-  return (await table(database, query)).map((row) => row.map(cell).join(' | '));
-}
-
-/** Inserts rows given as SQL values, in the order of the columns. Source 1 unless the values say otherwise. */
-export async function insert(database: TestDatabase, into: string, values: readonly string[]): Promise<void> {
-  await database.warehouse.pool.query(
-    `insert into ${into} values ${values.map((row) => `(${row})`).join(', ')}`,
-  );
+/** `load` fills the warehouse. Declare it at the top of a file. */
+export function reading(load: () => Promise<unknown>): Reading {
+  let database: TestDatabase;
+  const table = async (query: string) =>
+    (await database.warehouse.pool.query<unknown[]>({ text: query, rowMode: 'array' })).rows;
+  const read = async (query: string) => {
+    const cell = (value: unknown): string => String(value ?? '-').replace(' 00:00:00+00', '');
+    return (await table(query)).map((row) => row.map(cell).join(' | '));
+  };
+  beforeAll(async () => {
+    database = await testDatabase();
+    await load();
+  });
+  afterAll(() => database.drop());
+  return {
+    table,
+    read,
+    shows: async (query, lines) => expect(await read(query)).toEqual(lines),
+    insert: async (into, values) =>
+      void (await table(`insert into ${into} values ${values.map((row) => `(${row})`).join(', ')}`)),
+  };
 }
 
 /** Names of all relations of the reading schema. */
-export async function relations(database: TestDatabase): Promise<readonly string[]> {
-  const { warehouse } = database;
-  const { rows } = await warehouse.pool.query<{ name: string }>(
-    `select relname as name from pg_class where relnamespace = 'bi'::regnamespace and relkind in ('r', 'v') order by relname`,
+export const relations = (read: Reading['read']) =>
+  read(
+    `select relname from pg_class where relnamespace = 'bi'::regnamespace and relkind in ('r', 'v') order by relname`,
   );
-  return rows.map(({ name }) => name);
-}
 
 /** Reads every value of every row, which a count(*) does not. */
 export const readWhole = (relation: string): string =>
   `select count(t)::integer as count from (select * from bi.${relation} offset 0) t`;
 
 /** Two trackers, so that ids repeat; the vocabulary of the first. */
-export async function loadVocabulary(database: TestDatabase): Promise<void> {
-  await insert(database, 'ops.sources (name, kind, base_url)', [
+export async function loadVocabulary(insert: Reading['insert']): Promise<void> {
+  await insert('ops.sources (name, kind, base_url)', [
     `'tracker', 'tracker', 'http://one'`,
     `'elsewhere', 'tracker', 'http://two'`,
   ]);
-  await insert(database, 'tracker.projects (source_id, id, key, name, lead_user_id)', [
+  await insert('tracker.projects (source_id, id, key, name, lead_user_id)', [
     `1, 10, 'PROJ', 'Product', 'ann'`,
     `1, 20, 'OPS', 'Operations', 'bob'`,
     `2, 10, 'ELSE', 'Elsewhere', null`,
   ]);
-  await insert(database, 'tracker.users (source_id, id, display_name, email, active, time_zone)', [
+  await insert('tracker.users (source_id, id, display_name, email, active, time_zone)', [
     `1, 'ann', 'Ann', 'ann@example.com', true, 'Europe/Berlin'`,
     `1, 'bob', 'Bob', 'bob@example.com', true, 'America/Los_Angeles'`,
     `1, 'cid', 'Cid', 'cid@example.com', false, 'Mars/Olympus_Mons'`,
   ]);
-  await insert(database, 'tracker.statuses (source_id, id, name, category, _deleted_at)', [
+  await insert('tracker.statuses (source_id, id, name, category, _deleted_at)', [
     `1, 1, 'To Do', 'todo', null`,
     `1, 2, 'Doing', 'in_progress', null`,
     `1, 3, 'Review', 'in_progress', null`,
@@ -57,11 +71,7 @@ export async function loadVocabulary(database: TestDatabase): Promise<void> {
     `1, 6, 'Closed', 'done', null`,
     `2, 4, 'Idea', 'todo', null`,
   ]);
-  await insert(database, 'tracker.issue_types (source_id, id, name)', [
-    `1, 1, 'Bug'`,
-    `1, 2, 'Task'`,
-    `2, 1, 'Wish'`,
-  ]);
+  await insert('tracker.issue_types (source_id, id, name)', [`1, 1, 'Bug'`, `1, 2, 'Task'`, `2, 1, 'Wish'`]);
 }
 
 export const issueColumns =

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   changeColumns,
   doing,
   done,
-  insert,
   issueColumns,
-  lines,
   loadVocabulary,
+  reading,
   statusChange,
   toDo,
 } from './reading.ts';
 
-let database: TestDatabase;
-const read = (query: string) => lines(database, query);
 const flags = ['member', 'committed', 'added', 'removed', 'done', 'carried_over'];
 /** The issues of a sprint, each with what is true of it. */
 const fared = (sprint: string) =>
@@ -35,18 +31,16 @@ const status = (
   return statusChange([history, 0], issue, at, from, to);
 };
 
-beforeAll(async () => {
-  database = await testDatabase();
-  await loadVocabulary(database);
-  await insert(database, 'tracker.boards (source_id, id, name, type, project_id)', [
+const { insert, read, shows } = reading(async () => {
+  await loadVocabulary(insert);
+  await insert('tracker.boards (source_id, id, name, type, project_id)', [
     `1, 7, 'Product board', 'scrum', 10`,
   ]);
-  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_custom)', [
+  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
     `1, 'customfield_10020', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
     `1, 'customfield_99', 'Sprint', true, 'com.example:race'`,
   ]);
   await insert(
-    database,
     'tracker.sprints (source_id, id, name, state, board_id, start_at, end_at, completed_at, _deleted_at)',
     [
       `1, 1, 'One', 'closed', 7, '2024-03-04 09:00Z', '2024-03-15 09:00Z', '2024-03-18 10:00Z', null`,
@@ -63,7 +57,7 @@ beforeAll(async () => {
     created = '2024-02-20Z',
     deleted = 'null',
   ) => `1, ${id}, 'PROJ-${id}', 10, 2, ${statusId}, 'ann', ${points}, '${created}', '${created}', ${deleted}`;
-  await insert(database, issueColumns, [
+  await insert(issueColumns, [
     issue(201, 5, 4),
     issue(202, 3, 4),
     issue(203, 2, 4),
@@ -80,7 +74,7 @@ beforeAll(async () => {
     issue(213, null, 1, '2024-03-25Z'),
     `2, 201, 'ELSE-1', 10, 1, 4, null, 4, '2024-03-01Z', '2024-03-01Z', null`,
   ]);
-  await insert(database, changeColumns, [
+  await insert(changeColumns, [
     // 201 was planned, and done in time.
     moved(201, '2024-03-01Z', '', '1'),
     status(201, '2024-03-10Z', toDo, done),
@@ -122,20 +116,19 @@ beforeAll(async () => {
     // A source that does not list its fields.
     `2, 900, 0, 201, '2024-03-02Z', null, 'customfield_5', 'Sprint', '', '', '1', 'Other'`,
   ]);
-  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', [
+  await insert('tracker.issue_sprints (source_id, issue_id, sprint_id)', [
     ...[201, 202, 203, 205, 208, 209, 210, 213].map((id) => `1, ${id}, 1`),
     `1, 202, 2`,
     `1, 207, 2`,
     `1, 204, 3`,
     `2, 201, 1`,
   ]);
-  await insert(database, 'tracker.sprint_issues (source_id, sprint_id, issue_id)', [
+  await insert('tracker.sprint_issues (source_id, sprint_id, issue_id)', [
     `1, 1, 205`,
     `1, 2, 202`,
     `1, 4, 201`,
   ]);
 });
-afterAll(() => database.drop());
 
 test('a closed sprint shows what it began with, what came and went, and what was done at its completion', async () => {
   expect(await fared('1')).toEqual([
@@ -164,17 +157,18 @@ test('an active sprint is judged as of now, a future one has members only', asyn
 });
 
 test('an issue came into its sprint by a change, or was created in it; it left only if it is not in it', async () => {
-  expect(
-    await read(`select issue_key, added_at::text, removed_at::text, status_category_at_end from bi.sprint_issues
+  await shows(
+    `select issue_key, added_at::text, removed_at::text, status_category_at_end from bi.sprint_issues
       where source = 'tracker' and sprint_id = '1' and issue_key in ('PROJ-201', 'PROJ-204', 'PROJ-205', 'PROJ-207', 'PROJ-209')
-      order by issue_key`),
-  ).toEqual([
-    'PROJ-201 | 2024-03-01 | - | done',
-    'PROJ-204 | 2024-03-01 | 2024-03-07 | todo',
-    'PROJ-205 | 2024-02-20 | - | done',
-    'PROJ-207 | 2024-03-06 | 2024-03-08 | todo',
-    'PROJ-209 | 2024-03-01 | - | todo',
-  ]);
+      order by issue_key`,
+    [
+      'PROJ-201 | 2024-03-01 | - | done',
+      'PROJ-204 | 2024-03-01 | 2024-03-07 | todo',
+      'PROJ-205 | 2024-02-20 | - | done',
+      'PROJ-207 | 2024-03-06 | 2024-03-08 | todo',
+      'PROJ-209 | 2024-03-01 | - | todo',
+    ],
+  );
 });
 
 test('a sprint adds up its issues and their points', async () => {
@@ -196,17 +190,17 @@ test('a sprint adds up its issues and their points', async () => {
 
 test('a sprint selected by its id is the same as in the list of all', async () => {
   const one = `where source = 'tracker' and sprint_id = '1'`;
-  expect(await read(`select * from bi.sprints ${one}`)).toEqual(
+  await shows(
+    `select * from bi.sprints ${one}`,
     await read(`select * from (select * from bi.sprints offset 0) s ${one}`),
   );
 });
 
 test('without a list of fields the field called Sprint is taken, and the id counts within its source', async () => {
-  expect(
-    await read(
-      `select sprint_name, issue_key, is_committed, is_done, added_at::text from bi.sprint_issues where source = 'elsewhere'`,
-    ),
-  ).toEqual(['Other | ELSE-1 | true | false | 2024-03-02']);
+  await shows(
+    `select sprint_name, issue_key, is_committed, is_done, added_at::text from bi.sprint_issues where source = 'elsewhere'`,
+    ['Other | ELSE-1 | true | false | 2024-03-02'],
+  );
 });
 
 test('a reopened sprint is judged as of now, though it still has its completion', async () => {
@@ -223,24 +217,23 @@ test('a reopened sprint is judged as of now, though it still has its completion'
     'PROJ-212 | member added carried_over',
     'PROJ-213 | member added carried_over',
   ]);
-  expect(
-    await read(`select completed_at from bi.sprints where source = 'tracker' and sprint_id = '1'`),
-  ).toEqual(['-']);
+  await shows(`select completed_at from bi.sprints where source = 'tracker' and sprint_id = '1'`, ['-']);
 });
 
 test('an issue without history that was resolved after the end of its sprint was not done in it', async () => {
-  await insert(database, `${issueColumns.replace(')', ', resolved_at)')}`, [
+  await insert(`${issueColumns.replace(')', ', resolved_at)')}`, [
     `1, 220, 'MUTE-1', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-18 09:00Z'`,
     `1, 221, 'MUTE-2', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-19Z'`,
   ]);
   const sprints = ['1, 220, 1', '1, 221, 1'];
-  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', sprints);
+  await insert('tracker.issue_sprints (source_id, issue_id, sprint_id)', sprints);
   onTestFinished(async () => {
     await read('delete from tracker.issue_sprints where issue_id in (220, 221)');
     await read('delete from tracker.issues where id in (220, 221)');
   });
-  expect(
-    await read(`select issue_key, is_done, is_carried_over, status_category_at_end from bi.sprint_issues
-      where issue_key like 'MUTE-%' order by 1`),
-  ).toEqual(['MUTE-1 | true | false | done', 'MUTE-2 | false | true | unknown']);
+  await shows(
+    `select issue_key, is_done, is_carried_over, status_category_at_end from bi.sprint_issues
+      where issue_key like 'MUTE-%' order by 1`,
+    ['MUTE-1 | true | false | done', 'MUTE-2 | false | true | unknown'],
+  );
 });
