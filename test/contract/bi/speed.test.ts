@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { insert, loadVocabulary, readWhole, relations, table } from './reading.ts';
+import { expect, test } from 'vitest';
+import { loadVocabulary, reading, readWhole, relations } from './reading.ts';
 
 /**
  * Enough that what grows with their square stands out (each has fourteen rows), with seven changes each; of these three of the status and
  * one of the sprint.
  */
-const issues = 5_000;
-const sprints = 500;
+const issues = 2_500;
+const sprints = 250;
 
-let database: TestDatabase;
-const read = (query: string) => table(database, query);
-
-beforeAll(async () => {
-  database = await testDatabase();
-  await loadVocabulary(database);
-  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_custom)', [
+const { insert, read, table } = reading(async () => {
+  await loadVocabulary(insert);
+  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
     `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
   ]);
   const created = `timestamptz '2022-01-01Z' + g * interval '1 hour'`;
@@ -51,13 +46,12 @@ beforeAll(async () => {
     select source_id, issue_id, sprint_id from tracker.sprint_issues`);
   await read('analyze');
 });
-afterAll(() => database.drop());
 
 test('read whole, no view handles rows by the square of its tables', { timeout: 120_000 }, async () => {
-  const [[rows] = []] = await read(
+  const [[rows] = []] = await table(
     `select sum(reltuples)::integer from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'tracker' and relkind = 'r'`,
   );
-  for (const name of await relations(database)) {
+  for (const name of await relations(read)) {
     for (const query of [`select count(*) from bi.${name}`, readWhole(name)]) {
       const handled = (await nodesOf(query)).reduce((sum, node) => sum + handledBy(node), 0);
       expect([query, handled < 50 * Number(rows)]).toEqual([query, true]);
@@ -65,7 +59,7 @@ test('read whole, no view handles rows by the square of its tables', { timeout: 
   }
   const filled = ['issues', 'issue_status_history', 'issue_cycle_times', 'worklogs', 'comments'];
   for (const name of filled) {
-    const [[count] = []] = await read(`select count(*)::integer from bi.${name}`);
+    const [[count] = []] = await table(`select count(*)::integer from bi.${name}`);
     expect([name, Number(count) >= issues]).toEqual([name, true]);
   }
 });
@@ -79,10 +73,10 @@ test('filtered by one issue, no view scans a large table', async () => {
   for (const name of byIssue) {
     const plan = await planOf(`select t from (select * from bi.${name} where issue_key = 'P6-18') t`);
     expect([name, plan.match(largeScan)?.[0]]).toEqual([name, undefined]);
-    expect([
+    expect([name, ...(await read(`select count(*) from bi.${name} where issue_key = 'P6-18'`))]).not.toEqual([
       name,
-      (await read(`select count(*)::integer from bi.${name} where issue_key = 'P6-18'`))[0],
-    ]).not.toEqual([name, [0]]);
+      '0',
+    ]);
   }
 });
 
@@ -106,7 +100,7 @@ interface PlanNode {
 }
 
 async function nodesOf(query: string): Promise<readonly PlanNode[]> {
-  const [[plan] = []] = await read(`explain (analyze, timing off, format json) ${query}`);
+  const [[plan] = []] = await table(`explain (analyze, timing off, format json) ${query}`);
   const nodes: PlanNode[] = [];
   JSON.stringify(plan, (_, node) => {
     if (typeof node?.['Node Type'] === 'string') nodes.push(node);
@@ -131,5 +125,5 @@ const largeScan =
   /Seq Scan on (issues|issue_changelog|worklogs|comments|issue_labels|sprint_issues|issue_sprints)\b/;
 
 async function planOf(query: string): Promise<string> {
-  return (await read(`explain ${query}`)).map(([line]) => String(line)).join('\n');
+  return (await read(`explain ${query}`)).join('\n');
 }

@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
 import { testRig } from '../../../support/rig.ts';
 
-const open = () => testRig({ bare: true, issues: 120, users: 20, projects: 2, years: 0.3 });
-
 it('without their lists, statuses, types and priorities are those that issues name, by their newest names', async () => {
-  const rig = await open();
+  const rig = await testRig({ bare: true, issues: 80, users: 20, projects: 2, years: 0.3 });
   await rig.sync();
+  const { state } = rig.tracker;
   const live = () => [...rig.tracker.oracle().issues.values()].filter((one) => !one.deleted);
   const truth = () => {
     const { statuses, issueTypes, priorities } = rig.tracker.oracle();
@@ -25,24 +24,18 @@ it('without their lists, statuses, types and priorities are those that issues na
   expect(await shown()).toEqual(truth());
 
   const [first] = live();
-  rig.tracker.state.renameStatus(first?.statusId ?? '', 'Another name');
-  rig.tracker.state.touch(first?.id ?? '');
+  state.renameStatus(first?.statusId ?? '', 'Another name');
+  state.touch(first?.id ?? '');
   await rig.sync();
   expect(await shown()).toEqual(truth());
   const { streams } = await rig.sync();
   expect(streams.filter(({ counts }) => counts.inserted + counts.updated > 0)).toEqual([]);
-});
 
-it('an issue that names its status without a category takes the category from no other issue', async () => {
-  const rig = await open();
+  // An issue that names its status without a category takes the category from no other issue.
   const done = () => rig.rows('select from bi.issues where not is_open');
-  await rig.sync();
   const before = (await done()).length;
   expect(before).toBeGreaterThan(1);
-  const { state } = rig.tracker;
-  const isDone = (id: string): boolean => state.statuses.get(id)?.category === 'done';
-  const issues = [...rig.tracker.oracle().issues.values()];
-  const one = issues.find(({ deleted, statusId }) => !deleted && isDone(statusId));
+  const one = live().find(({ statusId }) => state.statuses.get(statusId)?.category === 'done');
   state.setRaw(one?.id ?? '', 'status', JSON.stringify({ id: one?.statusId, name: 'Done' }));
   state.touch(one?.id ?? '');
   await rig.sync();
