@@ -16,7 +16,7 @@ describe('an ads platform that changes between and during syncs', () => {
       timeout: timeoutFor(time),
     },
     async (dialect, first) => {
-      total += await playing<Step>(history, (steps) => play(steps, dialect), time, first);
+      total += await playing<readonly Step[]>(history, (steps) => play(steps, dialect), time, first);
     },
   );
 

@@ -48,7 +48,7 @@ const plain = (run: RunKind): RunStep => ({ run, page: 100, concurrency: 4, duri
 /** Everything generated was created before `begin`; the window holds about half of it. */
 const window = { from: new Date('2026-02-01T00:00:00Z'), to: new Date('2026-02-20T00:00:00Z') };
 
-/** The tracker is left in peace: at most two runs and a reconciliation make the warehouse equal to it, and another run changes nothing. */
+/** Nothing happens to the tracker any more: at most two runs and a reconciliation make the warehouse equal to it, and another run changes nothing. */
 async function quiet(rig: Rig, world: World): Promise<void> {
   world.calm();
   await checked('first quiet run', rig, world, plain('sync'));
@@ -96,9 +96,9 @@ async function checked(name: string, rig: Rig, world: World, step: RunStep): Pro
   expectThat(stored !== 'running', `${name}: its row still says that it is running`);
   await books(name, rig.rows, report);
   await watermarks(name, rig.rows, step.run, report, before);
-  await nothingBehind(name, rig, world);
+  await nothingMissing(name, rig, world);
   if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
-  if (step.run === 'reconcile') await onlyTheDead(name, rig, world, id, started);
+  if (step.run === 'reconcile') await onlyTheDeleted(name, rig, world, id, started);
   return report;
 }
 
@@ -154,10 +154,10 @@ async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | u
 }
 
 /**
- * Everything the watermark claims is in the warehouse, whole: each issue in sight that was last written before it (guarantees G2, G4).
+ * Everything that the watermark claims is in the warehouse, whole: each issue in sight that was last written before it (guarantees G2, G4).
  * What the index showed late, or the clock dated early, is claimed that much later: the lookback makes up for it.
  */
-async function nothingBehind(name: string, rig: Rig, world: World): Promise<void> {
+async function nothingMissing(name: string, rig: Rig, world: World): Promise<void> {
   const mark = (await checkpoints(rig.rows)).find((one) => one.stream === 'issues')?.at;
   if (mark === undefined) return;
   const before = mark - world.slack();
@@ -170,7 +170,7 @@ async function nothingBehind(name: string, rig: Rig, world: World): Promise<void
       world.writtenAt(issue.id) >= before ||
       world.visibleSince(issue.projectId) >= before,
   );
-  // The simulator tells of no other change of a project than of an issue's own.
+  // A change of a project is no change of its issues.
   const lines = await differences(rig, { deletedMayLive: true, except: except.map((issue) => issue.id) });
   same(
     `${name}: the watermark ${new Date(mark).toISOString()} is ahead of the data`,
@@ -192,30 +192,30 @@ async function onlyItsWindow(name: string, rig: Rig, runId: string): Promise<voi
   );
 }
 
-/** A reconciliation buries only what is dead or was out of sight meanwhile (guarantee G10). */
-async function onlyTheDead(
+/** A reconciliation deletes only what is deleted or was out of sight meanwhile (guarantee G10). */
+async function onlyTheDeleted(
   name: string,
   rig: Rig,
   world: World,
   runId: string,
   started: number,
 ): Promise<void> {
-  const buried = await rig.rows<{ id: string }>(
+  const deleted = await rig.rows<{ id: string }>(
     'select id::text from tracker.issues where _run_id = $1 and _deleted_at is not null',
     [runId],
   );
   const since = started - world.slack();
   const truth = rig.tracker.oracle();
-  for (const { id } of buried) {
+  for (const { id } of deleted) {
     const issue = truth.issues.get(id);
-    const sure =
+    const isAlive =
       issue !== undefined &&
       !issue.deleted &&
       issue.visible &&
       world.visibleSince(issue.projectId) < since &&
       world.restoredAt(id) < since &&
       world.writtenAt(id) < since;
-    expectThat(!sure, `${name}: the reconciliation buried ${id}, which is alive`);
+    expectThat(!isAlive, `${name}: the reconciliation deleted ${id}, which is there`);
     saw('tombstone');
   }
 }

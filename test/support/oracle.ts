@@ -1,11 +1,11 @@
-import type { ChangeItem, Issue } from '../../simulators/jira/model.ts';
+import type { Comment, Issue, Worklog } from '../../simulators/jira/model.ts';
 import { POINTS, SPRINT } from '../../simulators/jira/model.ts';
 import type { Oracle, OracleIssue } from '../../simulators/jira/oracle.ts';
 import type { Rig } from './rig.ts';
 
 /** What a comparison must leave out. */
 export interface Comparison {
-  /** The tracker has the contract's seven endpoints only: no vocabulary, no groups, no history, no sprints of boards, no tails of lists. */
+  /** The tracker has the contract's seven endpoints only: no vocabulary, no groups, no history, no sprints of boards, no rest of long lists. */
   readonly bare?: boolean;
   /** No reconciliation was made yet: rows of deleted issues may still be live. */
   readonly deletedMayLive?: boolean;
@@ -23,15 +23,17 @@ export interface Sides {
 
 type Cells = Readonly<Record<string, unknown>>;
 
+/** The rows that a table should have. */
 interface Compared {
-  readonly table: string;
   readonly key: readonly string[];
   readonly rows: readonly Cells[];
   /** Rows of the warehouse that are looked at; default: all live ones. */
   readonly where?: string;
   /** Rows that the warehouse may have besides. */
-  readonly alsoFine?: (row: Cells) => boolean;
+  readonly alsoFine?: ((row: Cells) => boolean) | undefined;
 }
+
+const ofIssues = /^(issues|issue_(?!types).*|comments|worklogs)$/;
 
 /**
  * Compares the live rows of every table of the tracker with the simulator's truth, cell by cell; instants to the microsecond. Gives one
@@ -39,53 +41,48 @@ interface Compared {
  * an issue says of other issues' keys and names (it is as old as the issue's last change) or of links to deleted ones.
  */
 export async function differences(rig: Sides, how: Comparison = {}): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const compared of expectations(rig.tracker.oracle(), how)) {
-    const { table, key, where = '' } = compared;
-    if (how.issuesOnly === true && !/^(issues|issue_(?!types).*|comments|worklogs)$/.test(table)) continue;
-    const [{ tombstones = false } = {}] = await rig.rows<{ tombstones: boolean }>(
-      `select exists (select from pg_attribute where attrelid = format('tracker.%I', $1::text)::regclass
-         and attname = '_deleted_at') as tombstones`,
-      [table],
-    );
-    const conditions = [tombstones ? '_deleted_at is null' : 'true', where === '' ? 'true' : where].join(
-      ' and ',
-    );
-    const stored = await rig.rows<{ row: string }>(
-      `select to_jsonb(t)::text as row from tracker.${table} t where ${conditions}`,
-    );
-    const actual = new Map(stored.map(({ row }) => rowOf(row, key)));
-    const expected = new Map(compared.rows.map((row) => [keyOf(row, key), row]));
-    for (const [name, row] of expected) {
-      const there = actual.get(name);
-      if (there === undefined) found.push(`${table} ${name}: missing`);
-      else
-        for (const [column, value] of Object.entries(row))
-          if (canonical(there[column]) !== canonical(value))
-            found.push(
-              `${table} ${name}: ${column} is ${canonical(there[column])}, should be ${canonical(value)}`,
-            );
-    }
-    for (const [name, row] of actual)
-      if (!expected.has(name) && compared.alsoFine?.(row) !== true)
-        found.push(`${table} ${name}: should not be there`);
-  }
-  return found;
+  const tables = Object.entries(expectations(rig.tracker.oracle(), how)).filter(
+    ([table]) => how.issuesOnly !== true || ofIssues.test(table),
+  );
+  const selects = tables.map(
+    ([table, { where = 'true' }]) =>
+      `select '${table}' as name, to_jsonb(t)::text as row from tracker.${table} t where ${where}`,
+  );
+  const stored = Map.groupBy(
+    await rig.rows<{ name: string; row: string }>(selects.join(' union all ')),
+    ({ name }) => name,
+  );
+  return tables.flatMap(([table, compared]) => {
+    const rows = (stored.get(table) ?? []).map(({ row }) => JSON.parse(row) as Cells);
+    return wrongIn(
+      compared,
+      rows.filter((row) => (row._deleted_at ?? null) === null),
+    ).map((line) => `${table} ${line}`);
+  });
+}
+
+function wrongIn({ key, rows, alsoFine }: Compared, stored: readonly Cells[]): readonly string[] {
+  const keyOf = (row: Cells): string => key.map((name) => String(row[name])).join('/');
+  const actual = new Map(stored.map((row) => [keyOf(row), { ...row, custom_field_ids: customIds(row) }]));
+  const expected = new Map(rows.map((row) => [keyOf(row), row]));
+  const missing = [...expected].flatMap(([name, row]) => {
+    const found: Cells | undefined = actual.get(name);
+    if (found === undefined) return [`${name}: missing`];
+    return Object.entries(row).flatMap(([column, value]) => {
+      const [is, should] = [canonical(found[column]), canonical(value)];
+      return is === should ? [] : [`${name}: ${column} is ${is}, should be ${should}`];
+    });
+  });
+  const more = [...actual].filter(([name, row]) => !expected.has(name) && alsoFine?.(row) !== true);
+  return [...missing, ...more.map(([name]) => `${name}: should not be there`)];
 }
 
 /** The differences of issues and of what comes with them. */
 export const issueDifferences = (rig: Sides, how: Comparison = {}): Promise<readonly string[]> =>
   differences(rig, { ...how, issuesOnly: true });
 
-const keyOf = (row: Cells, key: readonly string[]): string => key.map((name) => String(row[name])).join('/');
-
-const rowOf = (text: string, key: readonly string[]): [string, Cells] => {
-  const row: Cells = JSON.parse(text);
-  const { custom_fields } = row;
-  const custom =
-    typeof custom_fields === 'object' && custom_fields !== null ? Object.keys(custom_fields).sort() : null;
-  return [keyOf(row, key), { ...row, custom_field_ids: custom }];
-};
+const customIds = ({ custom_fields: fields }: Cells): readonly string[] | null =>
+  typeof fields === 'object' && fields !== null ? Object.keys(fields).sort() : null;
 
 /** JSON with sorted keys: equal exactly for equal values. */
 const canonical = (value: unknown): string =>
@@ -100,335 +97,297 @@ const instant = (at: number | null | undefined): string | null =>
   at === null || at === undefined ? null : new Date(at).toISOString().replace(/\.?0*Z$/, '+00:00');
 
 const number = (id: string | null): number | null => (id === null ? null : Number(id));
-const emptyToNull = (text: string): string | null => (text === '' ? null : text);
 
 const category = { new: 'todo', indeterminate: 'in_progress', done: 'done' } as const;
 
-function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
-  const bare = how.bare === true;
+/** Each table by its name. */
+const expectations = (truth: Oracle, how: Comparison): Readonly<Record<string, Compared>> => {
   const except = new Set(how.except);
-  const left = [...truth.issues.values()].filter((issue) => !issue.visible || except.has(issue.id));
-  const gone = [...truth.issues.values()].filter((issue) => issue.visible && issue.deleted);
-  const issues = [...truth.issues.values()].filter(
-    (issue) => issue.visible && !issue.deleted && !except.has(issue.id),
-  );
-  const known = new Set(issues.map((issue) => issue.id));
-  // What hangs on issues that are not compared is not compared; of deleted issues only the issue itself is.
-  const ignored = [...left, ...gone].map((issue) => issue.id);
-  const ofCompared = (column: string): string =>
-    ignored.length === 0 ? 'true' : `${column} not in (${ignored.join(', ')})`;
-  const each = <T>(list: (issue: OracleIssue) => readonly T[], row: (one: T, issue: OracleIssue) => Cells) =>
-    issues.flatMap((issue) => list(issue).map((one) => row(one, issue)));
-  const projects = new Map(truth.projects.map((project) => [project.id, project]));
-  const boards = truth.boards.filter((board) => projects.get(board.projectId)?.hidden !== true);
-  const told = new Set(truth.sprintIssues.map((one) => one.sprintId));
-  const sprints = truth.sprints.filter((sprint) => !bare || told.has(sprint.id));
-  /** Where no list tells of them they are those that issues are in; what one was in before stays. */
-  const listed = <T extends { readonly id: string }>(all: readonly T[], of: (issue: Issue) => string) => {
-    const used = new Set(issues.map(of));
-    return bare ? all.filter(({ id }) => used.has(id)) : all;
+  const all = [...truth.issues.values()];
+  const left = all.filter((issue) => !issue.visible || except.has(issue.id));
+  const gone = all.filter((issue) => issue.visible && issue.deleted);
+  const issues = all.filter((issue) => issue.visible && !issue.deleted && !except.has(issue.id));
+  return {
+    ...vocabulary(truth, issues, how.bare === true),
+    ...planning(truth, issues, left, how.bare === true),
+    issues: {
+      key: ['id'],
+      rows: issues.map((issue) => issueCells(truth, issue)),
+      where: noneOf('id', left),
+      alsoFine: how.deletedMayLive ? (row) => truth.issues.get(String(row.id))?.deleted === true : undefined,
+    },
+    // What hangs on issues that are not compared is not compared; of deleted issues only the issue itself is.
+    ...childTables(truth, issues, [...left, ...gone], gone),
+    ...lists(truth, issues, [...left, ...gone], how.bare === true),
   };
-  const orKnown = (all: readonly { readonly id: string }[]) =>
-    bare ? { alsoFine: (row: Cells) => all.some(({ id }) => Number(id) === row.id) } : {};
-  const childOf = { where: ofCompared('issue_id') };
-  const complete = (list: readonly unknown[]): boolean => !bare || list.length <= 20;
-  const shortLists = (of: (issue: Issue) => readonly unknown[]): string =>
-    `${ofCompared('issue_id')}${issues
-      .filter((issue) => !complete(of(issue)))
-      .map((issue) => ` and issue_id <> ${issue.id}`)
-      .join('')}`;
+};
 
-  return [
-    {
-      table: 'projects',
+const noneOf = (column: string, issues: readonly { readonly id: string }[]): string =>
+  issues.length === 0 ? 'true' : `${column} not in (${issues.map(({ id }) => id).join(', ')})`;
+
+/** Projects, people and the words for states. Without lists of them those words are known that issues use or used. */
+function vocabulary(truth: Oracle, issues: readonly OracleIssue[], bare: boolean) {
+  const hidden = new Set(truth.projects.filter((one) => one.hidden).map(({ id }) => Number(id)));
+  const words = <T extends { readonly id: string; readonly name: string }>(
+    all: readonly T[],
+    of: (issue: Issue) => string,
+    more: (one: T) => Cells,
+  ): Compared => {
+    const used = new Set(issues.map(of));
+    const shown = bare ? all.filter(({ id }) => used.has(id)) : all;
+    return {
+      key: ['id'],
+      rows: shown.map((one) => ({ id: Number(one.id), name: one.name, ...more(one) })),
+      alsoFine: bare ? (row) => all.some(({ id }) => Number(id) === row.id) : undefined,
+    };
+  };
+  const groups = bare ? [] : truth.groups;
+  return {
+    projects: {
       key: ['id'],
       rows: truth.projects
         .filter((one) => !one.hidden)
-        .map((one) => ({
-          id: Number(one.id),
-          key: one.key,
-          name: one.name,
-          description: one.description,
-          type: one.typeKey,
-          style: one.style,
-          category: one.category ?? null,
-          lead_user_id: one.leadId,
-          archived: one.archived,
+        .map(({ id, key, name, description, typeKey, style, category, leadId, archived }) => ({
+          ...{ id: Number(id), key, name, description, type: typeKey, style, category },
+          ...{ lead_user_id: leadId, archived },
         })),
-      alsoFine: (row) => projects.get(String(row.id))?.hidden === true,
+      alsoFine: (row: Cells) => hidden.has(Number(row.id)),
     },
-    {
-      table: 'fields',
+    fields: {
       key: ['id'],
-      rows: truth.fields.map((one) => ({
-        id: one.id,
-        name: one.name,
-        custom: one.custom,
-        schema_type: one.schema.type,
-        items_type: one.schema.items ?? null,
-        schema_custom: one.schema.custom ?? null,
+      rows: truth.fields.map(({ id, name, custom, schema: { type, items, custom: kind } }) => ({
+        ...{ id, name, custom, schema_type: type, items_type: items, schema_custom: kind },
       })),
     },
-    {
-      table: 'users',
+    users: {
       key: ['id'],
-      rows: truth.users.map((one) => ({
-        id: one.accountId,
-        display_name: one.displayName,
-        email: one.email ?? null,
-        active: one.active,
-        time_zone: one.timeZone ?? null,
-        account_type: one.accountType,
+      rows: truth.users.map(({ accountId, displayName, email, active, timeZone, accountType }) => ({
+        ...{ id: accountId, display_name: displayName, email, active },
+        ...{ time_zone: timeZone, account_type: accountType },
       })),
     },
-    {
-      table: 'groups',
-      key: ['id'],
-      rows: bare ? [] : truth.groups.map((one) => ({ id: one.groupId, name: one.name })),
-    },
-    {
-      table: 'group_members',
+    groups: { key: ['id'], rows: groups.map((one) => ({ id: one.groupId, name: one.name })) },
+    group_members: {
       key: ['group_id', 'user_id'],
-      rows: bare
-        ? []
-        : truth.groups.flatMap((group) =>
-            group.members.map((user) => ({ group_id: group.groupId, user_id: user })),
-          ),
-    },
-    {
-      table: 'statuses',
-      key: ['id'],
-      rows: listed(truth.statuses, ({ statusId }) => statusId).map((one) => ({
-        id: Number(one.id),
-        name: one.name,
-        category: category[one.category],
-      })),
-      ...orKnown(truth.statuses),
-    },
-    {
-      table: 'issue_types',
-      key: ['id'],
-      rows: listed(truth.issueTypes, ({ typeId }) => typeId).map((one) => ({
-        id: Number(one.id),
-        name: one.name,
-        subtask: one.hierarchyLevel === -1,
-        hierarchy_level: bare ? null : one.hierarchyLevel,
-      })),
-      ...orKnown(truth.issueTypes),
-    },
-    {
-      table: 'priorities',
-      key: ['id'],
-      rows: listed(truth.priorities, ({ priorityId }) => priorityId).map((one) => ({
-        id: Number(one.id),
-        name: one.name,
-        rank: bare ? null : truth.priorities.indexOf(one) + 1,
-      })),
-      ...orKnown(truth.priorities),
-    },
-    {
-      table: 'boards',
-      key: ['id'],
-      rows: boards.map((one) => ({
-        id: one.id,
-        name: one.name,
-        type: one.type,
-        project_id: Number(one.projectId),
-      })),
-      alsoFine: (row) =>
-        !boards.some((board) => board.id === row.id) && truth.boards.some((board) => board.id === row.id),
-    },
-    {
-      table: 'sprints',
-      key: ['id'],
-      rows: sprints.map((one) => ({
-        id: one.id,
-        name: one.name,
-        state: one.state,
-        board_id: one.boardId,
-        ...(bare ? {} : { goal: emptyToNull(one.goal) }),
-        start_at: instant(one.start),
-        end_at: instant(one.end),
-        completed_at: instant(one.complete),
-      })),
-      ...(bare ? { alsoFine: (row: Cells) => truth.sprints.some((one) => one.id === row.id) } : {}),
-    },
-    {
-      table: 'board_sprints',
-      key: ['board_id', 'sprint_id'],
-      rows: bare
-        ? sprints.map((one) => ({ board_id: one.boardId, sprint_id: one.id }))
-        : truth.boardSprints.map((one) => ({ board_id: one.boardId, sprint_id: one.sprintId })),
-      ...(bare ? { alsoFine: (row: Cells) => truth.sprints.some((one) => one.id === row.sprint_id) } : {}),
-    },
-    {
-      table: 'sprint_issues',
-      key: ['sprint_id', 'issue_id'],
-      rows: truth.sprintIssues
-        .filter((one) => known.has(one.issueId))
-        .map((one) => ({ sprint_id: one.sprintId, issue_id: Number(one.issueId) })),
-      where: left.length === 0 ? 'true' : `issue_id not in (${left.map((issue) => issue.id).join(', ')})`,
-    },
-    {
-      table: 'issues',
-      key: ['id'],
-      rows: issues.map((issue) => issueCells(truth, issue)),
-      where: left.length === 0 ? 'true' : `id not in (${left.map((issue) => issue.id).join(', ')})`,
-      ...(how.deletedMayLive === true
-        ? { alsoFine: (row: Cells) => truth.issues.get(String(row.id))?.deleted === true }
-        : {}),
-    },
-    {
-      table: 'issue_labels',
-      key: ['issue_id', 'label'],
-      rows: each(
-        (issue) => [...new Set(issue.labels)],
-        (label, issue) => ({ issue_id: Number(issue.id), label }),
+      rows: groups.flatMap(({ groupId, members }) =>
+        members.map((user_id) => ({ group_id: groupId, user_id })),
       ),
-      ...childOf,
     },
-    {
-      table: 'issue_components',
-      key: ['issue_id', 'component_id'],
-      rows: each(
-        (issue) => issue.componentIds,
-        (id, issue) => ({
-          issue_id: Number(issue.id),
-          component_id: Number(id),
-          name: projects.get(issue.projectId)?.components.find((one) => one.id === id)?.name ?? id,
-        }),
-      ),
-      ...childOf,
-    },
-    {
-      table: 'issue_versions',
-      key: ['issue_id', 'kind', 'version_id'],
-      rows: each(
-        (issue) => issue.fixVersionIds,
-        (id, issue) => {
-          const version = projects.get(issue.projectId)?.versions.find((one) => one.id === id);
-          return {
-            issue_id: Number(issue.id),
-            kind: 'fix',
-            version_id: Number(id),
-            name: version?.name ?? id,
-            released: version?.released ?? null,
-            archived: version?.archived ?? null,
-            release_date: version?.releaseDate ?? null,
-          };
-        },
-      ),
-      ...childOf,
-    },
-    {
-      table: 'issue_links',
-      key: ['issue_id', 'link_id', 'direction'],
-      rows: each(
-        (issue) => issue.links.filter((link) => truth.issues.get(link.otherId)?.deleted === false),
-        (link, issue) => ({
-          issue_id: Number(issue.id),
-          link_id: Number(link.id),
-          direction: link.direction,
-          type_id: Number(link.typeId),
-          other_issue_id: Number(link.otherId),
-        }),
-      ),
-      where: `${ofCompared('issue_id')} and ${
-        gone.length === 0 ? 'true' : `other_issue_id not in (${gone.map((issue) => issue.id).join(', ')})`
-      }`,
-    },
-    {
-      table: 'issue_sprints',
-      key: ['issue_id', 'sprint_id'],
-      rows: each(
-        (issue) => [...new Set(issue.sprintIds)],
-        (sprint, issue) => ({ issue_id: Number(issue.id), sprint_id: sprint }),
-      ),
-      ...childOf,
-    },
-    {
-      table: 'issue_changelog',
-      key: ['history_id', 'item'],
-      rows: bare
-        ? []
-        : each(
-            (issue) =>
-              issue.history.flatMap((change) => change.items.map((item, place) => ({ change, item, place }))),
-            ({ change, item, place }, issue) => ({
-              history_id: Number(change.id),
-              item: place,
-              issue_id: Number(issue.id),
-              changed_at: instant(change.at),
-              author_id: change.authorId ?? null,
-              ...changeCells(item),
-            }),
-          ),
-      ...childOf,
-    },
-    {
-      table: 'comments',
-      key: ['id'],
-      rows: each(
-        (issue) => (complete(issue.comments) ? issue.comments : []),
-        (one, issue) => ({
-          id: Number(one.id),
-          issue_id: Number(issue.id),
-          author_id: one.authorId,
-          update_author_id: one.updateAuthorId,
-          body_adf: one.body,
-          is_public: true,
-          created_at: instant(one.created),
-          updated_at: instant(one.updated),
-        }),
-      ),
-      where: shortLists((issue) => issue.comments),
-    },
-    {
-      table: 'worklogs',
-      key: ['id'],
-      rows: each(
-        (issue) => (complete(issue.worklogs) ? issue.worklogs : []),
-        (one, issue) => ({
-          id: Number(one.id),
-          issue_id: Number(issue.id),
-          author_id: one.authorId,
-          update_author_id: one.updateAuthorId,
-          started_at: instant(one.started),
-          time_spent_seconds: one.seconds,
-          comment_adf: one.comment ?? null,
-          created_at: instant(one.created),
-          updated_at: instant(one.updated),
-        }),
-      ),
-      where: shortLists((issue) => issue.worklogs),
-    },
-    {
-      table: 'issue_keys',
-      key: ['key', 'issue_id'],
-      rows: each(
-        (issue) => [...new Set(bare ? [issue.key] : [issue.key, ...issue.oldKeys])],
-        (key, issue) => ({ key, issue_id: Number(issue.id) }),
-      ),
-      ...childOf,
-      // Without a changelog the former keys are those that were met.
-      ...(bare
-        ? {
-            alsoFine: (row: Cells) =>
-              truth.issues.get(String(row.issue_id))?.oldKeys.includes(String(row.key)) === true,
-          }
-        : {}),
-    },
-  ];
+    statuses: words(
+      truth.statuses,
+      (issue) => issue.statusId,
+      (one) => ({ category: category[one.category] }),
+    ),
+    issue_types: words(
+      truth.issueTypes,
+      (issue) => issue.typeId,
+      ({ hierarchyLevel: level }) => ({ subtask: level === -1, hierarchy_level: bare ? null : level }),
+    ),
+    priorities: words(
+      truth.priorities,
+      (issue) => issue.priorityId,
+      (one) => ({ rank: bare ? null : truth.priorities.indexOf(one) + 1 }),
+    ),
+  };
 }
 
-const changeCells = (item: ChangeItem): Cells => ({
-  field_id: item.fieldId,
-  field_name: item.field,
-  from_id: item.from,
-  from_text: item.fromString,
-  to_id: item.to,
-  to_text: item.toString,
-});
+/** Boards and sprints. Without lists of sprints those are known that issues are or were in. */
+function planning(
+  truth: Oracle,
+  issues: readonly OracleIssue[],
+  left: readonly OracleIssue[],
+  bare: boolean,
+) {
+  const hidden = new Set(truth.projects.filter((one) => one.hidden).map(({ id }) => id));
+  const boards = truth.boards.filter(({ projectId }) => !hidden.has(projectId));
+  const compared = new Set(issues.map(({ id }) => id));
+  const used = new Set(truth.sprintIssues.map(({ sprintId }) => sprintId));
+  const sprints = truth.sprints.filter(({ id }) => !bare || used.has(id));
+  const pairs = bare ? sprints.map(({ id, boardId }) => ({ sprintId: id, boardId })) : truth.boardSprints;
+  const isSprint = (id: unknown): boolean => bare && truth.sprints.some((one) => one.id === id);
+  return {
+    boards: {
+      key: ['id'],
+      rows: boards.map(({ id, name, type, projectId }) => ({
+        id,
+        name,
+        type,
+        project_id: Number(projectId),
+      })),
+      alsoFine: (row: Cells) => truth.boards.some(({ id }) => id === row.id),
+    },
+    sprints: {
+      key: ['id'],
+      rows: sprints.map(({ id, name, state, boardId, goal, start, end, complete }) => ({
+        ...{ id, name, state, board_id: boardId, start_at: instant(start), end_at: instant(end) },
+        ...{ completed_at: instant(complete), ...(!bare && { goal: goal === '' ? null : goal }) },
+      })),
+      alsoFine: (row: Cells) => isSprint(row.id),
+    },
+    board_sprints: {
+      key: ['board_id', 'sprint_id'],
+      rows: pairs.map(({ boardId, sprintId }) => ({ board_id: boardId, sprint_id: sprintId })),
+      alsoFine: (row: Cells) => isSprint(row.sprint_id),
+    },
+    sprint_issues: {
+      key: ['sprint_id', 'issue_id'],
+      rows: truth.sprintIssues
+        .filter(({ issueId }) => compared.has(issueId))
+        .map(({ sprintId, issueId }) => ({ sprint_id: sprintId, issue_id: Number(issueId) })),
+      where: noneOf('issue_id', left),
+    },
+  };
+}
+
+/** A row for each thing of each issue, with the issue's id. */
+const each = <T>(
+  issues: readonly OracleIssue[],
+  list: (issue: OracleIssue) => readonly T[],
+  row: (one: T, issue: OracleIssue) => Cells,
+): readonly Cells[] =>
+  issues.flatMap((issue) => list(issue).map((one) => ({ issue_id: Number(issue.id), ...row(one, issue) })));
+
+function childTables(
+  truth: Oracle,
+  issues: readonly OracleIssue[],
+  ignored: readonly OracleIssue[],
+  gone: readonly OracleIssue[],
+) {
+  const projects = new Map(truth.projects.map((project) => [project.id, project]));
+  const where = noneOf('issue_id', ignored);
+  return {
+    issue_labels: {
+      key: ['issue_id', 'label'],
+      rows: each(
+        issues,
+        ({ labels }) => [...new Set(labels)],
+        (label) => ({ label }),
+      ),
+      where,
+    },
+    issue_components: {
+      key: ['issue_id', 'component_id'],
+      rows: each(
+        issues,
+        ({ componentIds }) => componentIds,
+        (id, { projectId }) => {
+          const name = projects.get(projectId)?.components.find((one) => one.id === id)?.name ?? id;
+          return { component_id: Number(id), name };
+        },
+      ),
+      where,
+    },
+    issue_versions: {
+      key: ['issue_id', 'kind', 'version_id'],
+      rows: each(
+        issues,
+        ({ fixVersionIds }) => fixVersionIds,
+        (id, { projectId }) => {
+          const version = projects.get(projectId)?.versions.find((one) => one.id === id);
+          const { name = id, released, archived, releaseDate } = version ?? {};
+          return { kind: 'fix', version_id: Number(id), name, released, archived, release_date: releaseDate };
+        },
+      ),
+      where,
+    },
+    issue_links: {
+      key: ['issue_id', 'link_id', 'direction'],
+      rows: each(
+        issues,
+        ({ links }) => links.filter(({ otherId }) => truth.issues.get(otherId)?.deleted === false),
+        ({ id, direction, typeId, otherId }) => ({
+          ...{ link_id: Number(id), direction, type_id: Number(typeId), other_issue_id: Number(otherId) },
+        }),
+      ),
+      where: `${where} and ${noneOf('other_issue_id', gone)}`,
+    },
+    issue_sprints: {
+      key: ['issue_id', 'sprint_id'],
+      rows: each(
+        issues,
+        ({ sprintIds }) => [...new Set(sprintIds)],
+        (sprint_id) => ({ sprint_id }),
+      ),
+      where,
+    },
+  };
+}
+
+/** What grows with the life of an issue. A bare tracker shows no history, and twenty of a long list. */
+function lists(
+  truth: Oracle,
+  issues: readonly OracleIssue[],
+  ignored: readonly OracleIssue[],
+  bare: boolean,
+) {
+  const where = noneOf('issue_id', ignored);
+  const whole = (of: (issue: Issue) => readonly unknown[]) => {
+    const [cut, complete] = [
+      issues.filter((issue) => bare && of(issue).length > 20),
+      issues.filter((issue) => !bare || of(issue).length <= 20),
+    ];
+    return { complete, where: noneOf('issue_id', [...ignored, ...cut]) };
+  };
+  const [comments, worklogs] = [whole((issue) => issue.comments), whole((issue) => issue.worklogs)];
+  const authored = (one: Comment | Worklog): Cells => ({
+    ...{ id: Number(one.id), author_id: one.authorId, update_author_id: one.updateAuthorId },
+    ...{ created_at: instant(one.created), updated_at: instant(one.updated) },
+  });
+  return {
+    issue_changelog: {
+      key: ['history_id', 'item'],
+      rows: each(
+        bare ? [] : issues,
+        ({ history }) =>
+          history.flatMap((change) => change.items.map((item, place) => ({ ...change, item, place }))),
+        ({ id, place, at, authorId, item }) => ({
+          ...{ history_id: Number(id), item: place, changed_at: instant(at), author_id: authorId },
+          ...{
+            field_id: item.fieldId,
+            field_name: item.field,
+            from_id: item.from,
+            from_text: item.fromString,
+          },
+          ...{ to_id: item.to, to_text: item.toString },
+        }),
+      ),
+      where,
+    },
+    comments: {
+      key: ['id'],
+      rows: each(
+        comments.complete,
+        (issue) => issue.comments,
+        (one) => ({ ...authored(one), body_adf: one.body, is_public: true }),
+      ),
+      where: comments.where,
+    },
+    worklogs: {
+      key: ['id'],
+      rows: each(
+        worklogs.complete,
+        (issue) => issue.worklogs,
+        (one) => ({
+          ...{ ...authored(one), started_at: instant(one.started) },
+          ...{ time_spent_seconds: one.seconds, comment_adf: one.comment },
+        }),
+      ),
+      where: worklogs.where,
+    },
+    issue_keys: {
+      key: ['key', 'issue_id'],
+      rows: each(
+        issues,
+        ({ key, oldKeys }) => [...new Set(bare ? [key] : [key, ...oldKeys])],
+        (key) => ({ key }),
+      ),
+      where,
+      // Without a changelog the former keys are those that were met.
+      alsoFine: (row: Cells) =>
+        bare && truth.issues.get(String(row.issue_id))?.oldKeys.includes(String(row.key)) === true,
+    },
+  };
+}
 
 const resolutions: Readonly<Record<string, string>> = {
   10300: 'Done',
@@ -447,43 +406,35 @@ function issueCells(truth: Oracle, issue: OracleIssue): Cells {
     ids: readonly string[],
     list: readonly { readonly id: string; readonly name: string }[] = [],
   ) => ids.map((id) => list.find((one) => one.id === id)?.name ?? id);
+  const type = truth.issueTypes.find((one) => one.id === issue.typeId);
   return {
-    id: Number(issue.id),
-    key: issue.key,
-    project_id: Number(issue.projectId),
-    issue_type_id: Number(issue.typeId),
+    ...{ id: Number(issue.id), key: issue.key, project_id: Number(issue.projectId), summary: issue.summary },
+    ...{
+      issue_type_id: Number(issue.typeId),
+      issue_type: type?.name,
+      is_subtask: type?.hierarchyLevel === -1,
+    },
     status_id: Number(issue.statusId),
-    priority_id: Number(issue.priorityId),
     status_category: category[truth.statuses.find((one) => one.id === issue.statusId)?.category ?? 'new'],
-    issue_type: truth.issueTypes.find((one) => one.id === issue.typeId)?.name ?? null,
-    is_subtask: truth.issueTypes.find((one) => one.id === issue.typeId)?.hierarchyLevel === -1,
-    priority: truth.priorities.find((one) => one.id === issue.priorityId)?.name ?? null,
+    status_category_changed_at: instant(lastStatus?.at ?? issue.created),
+    priority_id: Number(issue.priorityId),
+    priority: truth.priorities.find((one) => one.id === issue.priorityId)?.name,
     resolution_id: number(issue.resolutionId),
     resolution: issue.resolutionId === null ? null : resolutions[issue.resolutionId],
     // A parent that was deleted vanishes without its children being changed.
-    ...(parent?.deleted === true
-      ? {}
-      : { parent_id: number(issue.parentId), epic_id: level === 1 ? number(issue.parentId) : null }),
-    assignee_id: issue.assigneeId,
-    reporter_id: issue.reporterId,
-    creator_id: issue.creatorId,
-    summary: issue.summary,
-    description_adf: issue.description,
-    labels: issue.labels,
+    ...(parent?.deleted !== true && {
+      ...{ parent_id: number(issue.parentId), epic_id: level === 1 ? number(issue.parentId) : null },
+    }),
+    ...{ assignee_id: issue.assigneeId, reporter_id: issue.reporterId, creator_id: issue.creatorId },
+    ...{ description_adf: issue.description, labels: issue.labels, due_date: issue.due },
     components: named(issue.componentIds, project?.components),
     fix_versions: named(issue.fixVersionIds, project?.versions),
     affects_versions: [],
-    due_date: issue.due,
-    created_at: instant(issue.created),
-    updated_at: instant(issue.updated),
-    resolved_at: instant(issue.resolved),
-    status_category_changed_at: instant(lastStatus?.at ?? issue.created),
-    story_points: issue.storyPoints,
+    ...{ created_at: instant(issue.created), updated_at: instant(issue.updated) },
+    ...{ resolved_at: instant(issue.resolved), story_points: issue.storyPoints, votes: 0, watchers: 1 },
     original_estimate_seconds: issue.originalSeconds,
     remaining_estimate_seconds: issue.remainingSeconds,
     time_spent_seconds: issue.spentSeconds === 0 ? null : issue.spentSeconds,
-    votes: 0,
-    watchers: 1,
     ...customCells(issue),
   };
 }
@@ -503,12 +454,10 @@ export async function fingerprint(rig: Rig): Promise<Readonly<Record<string, str
   const tables = await rig.rows<{ name: string }>(
     "select table_name as name from information_schema.tables where table_schema = 'tracker' and table_type = 'BASE TABLE' order by 1",
   );
-  const digests: Record<string, string> = {};
-  for (const { name } of tables) {
-    const [row] = await rig.rows<{ digest: string }>(
-      `select coalesce(md5(string_agg(to_jsonb(t)::text, ',' order by to_jsonb(t)::text)), '') as digest from tracker.${name} t`,
-    );
-    digests[name] = row?.digest ?? '';
-  }
-  return digests;
+  const digests = tables.map(
+    ({ name }) => `select '${name}' as name,
+      coalesce(md5(string_agg(to_jsonb(t)::text, ',' order by to_jsonb(t)::text)), '') as digest from tracker.${name} t`,
+  );
+  const rows = await rig.rows<{ name: string; digest: string }>(digests.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]));
 }
