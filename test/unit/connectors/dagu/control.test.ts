@@ -118,25 +118,18 @@ describe.each([
   });
 });
 
-test('an id that exists is success, and is not started again', async () => {
-  await open({ dialect: 'dagu-v2' });
-  await engine.start('reports', asked(), signal);
-  simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
-  expect(await engine.start('reports', asked(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
-  expect(simulator.state.dag('reports').runs).toHaveLength(1);
-});
-
-test('an unknown id has no run, although the engine then shows its newest run', async () => {
+test('a start by an id that exists is success and starts nothing; an unknown id has no run; a long one is not sent', async () => {
   await open({ dialect: 'dagu-v2' });
   simulator.state.start('reports');
   expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
-});
-
-test('an id that is too long for the vendor is not sent', async () => {
-  await open({ dialect: 'dagu-v2' });
+  await engine.start('reports', asked(), signal);
+  simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
+  expect(await engine.start('reports', asked(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
+  expect(simulator.state.dag('reports').runs).toHaveLength(2);
+  const before = startsOf().length;
   const start = engine.start('reports', asked({ runId: 'a'.repeat(65) }), signal);
   await expect(start).rejects.toMatchObject({ code: 'misconfigured' });
-  expect(startsOf()).toEqual([]);
+  expect(startsOf()).toHaveLength(before);
 });
 
 test('a start that ends as an error of a gateway may have arrived, however long it asks to wait', async () => {
@@ -157,75 +150,56 @@ test('a start that ends as an error of a gateway may have arrived, however long 
   expect((await pool.query('select status from ops.handoffs')).rows).toEqual([{ status: 'starting' }]);
 });
 
-describe('an engine of the contract that has no list, and no status of a DAG that never ran,', () => {
-  const handedOver = async (dag: string, steps: number): Promise<unknown> => {
+const succeeded = { status: 'succeeded', error: null };
+test.each([
+  ['is handed over to', 'reports', 0, 1, succeeded],
+  ['is handed over to again where the first start never arrived', 'reports', 1, 2, succeeded],
+  [
+    'answers the start of an unknown DAG with 404',
+    'others',
+    0,
+    1,
+    { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) },
+  ],
+] as const)(
+  'an engine of the contract without a list, and without the status of a DAG that never ran, %s',
+  async (_, has, lost, steps, expected) => {
+    await open({ dialect: 'contract' }, has);
     const { db, pool } = database.warehouse;
     await pool.query('truncate ops.handoffs');
-    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag });
+    const times = Number.POSITIVE_INFINITY;
+    simulator.script.at({ times, match: ({ method }) => method === 'GET' }, status(404));
+    simulator.script.at({ times: lost, match: ({ path }) => path.endsWith('/start') }, status(503));
+    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports' });
     for (let step = 0; step < steps; step++) {
       await pool.query(
         "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
       );
       await advanceHandoffs(db, engine, signal);
     }
-    return (await pool.query('select status, error from ops.handoffs')).rows;
-  };
-  const unknown = () =>
-    simulator.script.at(
-      { times: Number.POSITIVE_INFINITY, match: ({ method }) => method === 'GET' },
-      status(404),
-    );
+    expect((await pool.query('select status, error from ops.handoffs')).rows).toEqual([expected]);
+    expect(simulator.state.dag(has).runs).toHaveLength(has === 'reports' ? 1 : 0);
+  },
+);
 
-  test('is handed over to', async () => {
-    await open({ dialect: 'contract' });
-    unknown();
-    expect(await handedOver('reports', 1)).toEqual([{ status: 'succeeded', error: null }]);
-    expect(simulator.state.dag('reports').runs).toHaveLength(1);
-  });
-
-  test('also where the first start never arrived', async () => {
-    await open({ dialect: 'contract' });
-    unknown();
-    simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
-    expect(await handedOver('reports', 2)).toEqual([{ status: 'succeeded', error: null }]);
-    expect(simulator.state.dag('reports').runs).toHaveLength(1);
-  });
-
-  test('says by its start that there is no such DAG', async () => {
-    await open({ dialect: 'contract' }, 'others');
-    unknown();
-    expect(await handedOver('reports', 1)).toEqual([
-      { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) },
-    ]);
-  });
-});
-
-test('a busy DAG of the contract is tried again later', async () => {
-  await open({ dialect: 'contract' });
-  simulator.state.start('reports');
-  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({ code: 'transient' });
-});
-
+const message = (text: string) => JSON.stringify({ status: 'error', message: text });
 test.each([
-  [400, 'DAG is already running'],
-  [200, 'reports is already running'],
-])('also where the answer is %i: %s', async (code, message) => {
+  ['409: the DAG runs', undefined, 'transient'],
+  ['400: DAG is already running', status(400, { body: message('DAG is already running') }), 'transient'],
+  [
+    '200: reports is already running',
+    status(200, { body: message('reports is already running') }),
+    'transient',
+  ],
+  ['400: params are not allowed', status(400, { body: message('params are not allowed') }), 'refused'],
+])('a busy DAG is tried again later, any other refusal is for good: %s', async (_, answer, code) => {
   await open({ dialect: 'contract' });
-  const body = JSON.stringify({ status: 'error', message });
-  const answer = status(code, { headers: { 'content-type': 'application/json' }, body });
-  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
+  if (answer === undefined) simulator.state.start('reports');
+  else simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
   await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({
-    code: 'transient',
-    cause: { code: 'refused' },
+    code,
+    ...(code === 'transient' && { cause: { code: 'refused' } }),
   });
-  await expect(engine.start('reports', asked(), signal)).resolves.toBeDefined();
-});
-
-test('a start that is refused for another reason is refused for good', async () => {
-  await open({ dialect: 'contract' });
-  const body = JSON.stringify({ status: 'error', message: 'params are not allowed' });
-  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(400, { body }));
-  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({ code: 'refused' });
 });
 
 test.each([
@@ -233,7 +207,7 @@ test.each([
   ['', undefined],
   [[{ name: 'RUN_ID', value: '7' }], undefined],
   [[], undefined],
-])('parameters are given as the engine has them: %j', async (params, text) => {
+])('parameters are those of the engine: %j', async (params, text) => {
   await open({ dialect: 'contract' });
   const data = { runId: 'r', status: 'running', startedAt: '2026-03-01T12:00:00Z', params };
   const answer = status(200, {

@@ -64,41 +64,31 @@ describe('the dialect of an engine', () => {
     expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({ dialect: 'contract' });
   });
 
-  test('DAGs that are all unknown are missing', async () => {
-    const out = await serving({ '/api/v1/dags/a/status': unknown });
+  test.each<[string, Record<string, { status?: number; body: unknown }>, string, RegExp]>([
+    ['unknown DAGs', { '/api/v1/dags/a/status': unknown }, 'missing', /none of the DAGs a/],
+    [
+      'an error under 200',
+      { '/api/v1/dags/a/status': { body: { status: 'error', message: 'broken' } } },
+      'refused',
+      /answered with an error: broken/,
+    ],
+    ['a web page', { '/api/v1/dags/a/status': page }, 'unexpected_content', /./],
+  ])('%s: no engine', async (_, answers, code, message) => {
+    const out = await serving(answers);
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
-      code: 'missing',
-      message: expect.stringMatching(/none of the DAGs a/),
+      code,
+      message: expect.stringMatching(message),
     });
-  });
-
-  test('an error in an envelope under 200 is no status', async () => {
-    const out = await serving({
-      '/api/v1/dags/a/status': { body: { status: 'error', message: 'broken' } },
-    });
-    await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
-      code: 'refused',
-      message: expect.stringMatching(/answered with an error: broken/),
-    });
-  });
-
-  test('a web page is no engine', async () => {
-    const out = await serving({ '/api/v1/dags/a/status': page });
-    await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({ code: 'unexpected_content' });
   });
 
   test.each([
-    ['a login page', { '/api/v1/dags': page, '/api/v2/dags': page }, /answered 200 with text\/html/],
-    [
-      'a redirect',
-      { '/api/v1/dags': { status: 302, body: '' }, '/api/v2/dags': { status: 302, body: '' } },
-      /answered 302, a redirect.*not followed/,
-    ],
-    ['nothing', {}, /answered 404/],
-  ])('the error without a list says what was met: %s', async (_, answers, met) => {
-    const out = await serving(answers);
+    ['a login page', page, /answered 200 with text\/html/],
+    ['a redirect', { status: 302, body: '' }, /answered 302, a redirect.*not followed/],
+    ['nothing', { status: 404, body: '' }, /answered 404/],
+  ])('the error without a list says what answered: %s', async (_, answer, found) => {
+    const out = await serving({ '/api/v1/dags': answer, '/api/v2/dags': answer });
     const failure = await findDialect(out, [], signal).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'misconfigured', message: expect.stringMatching(met) });
+    expect(failure).toMatchObject({ code: 'misconfigured', message: expect.stringMatching(found) });
     for (const name of ['WORKFLOW_BASE_URL', 'WORKFLOW_DAGS'])
       expect(failure).toMatchObject({ message: expect.stringContaining(name) });
   });
