@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { shippedTables } from '../../../src/connectors/tables.ts';
 import { Misconfigured, Transient } from '../../../src/core/errors.ts';
 import { bigint, jsonb, table, text } from '../../../src/core/table.ts';
@@ -15,10 +15,14 @@ const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-migrations-'));
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }));
 
 let database: TestDatabase;
-beforeEach(async () => {
+beforeAll(async () => {
   database = await emptyDatabase();
 });
-afterEach(() => database.drop());
+afterAll(() => database.drop());
+afterEach(() =>
+  database.warehouse.pool.query(`drop schema if exists ops, orchestration, tracker, ads, workflow, bi, lab, public cascade;
+    create schema public`),
+);
 
 /** A folder of steps and of views (`views/…`); each is the SQL that it runs. */
 function folder(steps: Readonly<Record<string, string>>): URL {
@@ -67,10 +71,10 @@ test('a schema that is up to date is recognised: nothing is locked or made', asy
 test('processes that start together apply each step once', async () => {
   const slow = { '0002_slow': 'create table b (); select pg_sleep(0.2)' };
   const steps = folder({ ...a, ...slow, '0003_c': 'create table c ()' });
-  const programs = [1, 2, 3].map(() => migrating(steps));
+  const programs = [1, 2].map(() => migrating(steps));
   const results = await Promise.all(programs.map(async (one) => JSON.parse(await one.line()) as string[]));
   expect(results.flat().sort()).toEqual(['0001_a', '0002_slow', '0003_c']);
-  expect(await Promise.all(programs.map((program) => program.ended()))).toEqual([0, 0, 0]);
+  expect(await Promise.all(programs.map((program) => program.ended()))).toEqual([0, 0]);
 });
 
 test('a killed migration leaves nothing and blocks no later one', async () => {

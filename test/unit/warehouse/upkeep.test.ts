@@ -4,7 +4,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Embedded, openEmbedded } from '../../../src/embedded/embedded.ts';
 import { tidyTables } from '../../../src/warehouse/upkeep.ts';
 
@@ -93,11 +93,19 @@ test('a locked table is left out, and so is one that was tidied', async () => {
 
 test('a server that hangs does not hold up a process that ends', async () => {
   const hanging = net.createServer();
-  const sockets = new Set<net.Socket>();
-  hanging.on('connection', (socket) => sockets.add(socket));
   await once(hanging.listen(0, '127.0.0.1'), 'listening');
   const { port } = hanging.address() as net.AddressInfo;
-  await expect(tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`)).rejects.toThrow(/timeout/);
-  for (const socket of sockets) socket.destroy();
-  hanging.close();
-}, 60_000);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const refused = expect(tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`)).rejects.toThrow(
+      /timeout/,
+    );
+    const [socket] = await once(hanging, 'connection');
+    await vi.advanceTimersByTimeAsync(60_000);
+    await refused;
+    socket.destroy();
+  } finally {
+    vi.useRealTimers();
+    hanging.close();
+  }
+});

@@ -93,17 +93,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     expect(runs.map((run) => run.status)).toEqual(['interrupted', 'succeeded']);
   });
 
-  test('an open page follows what happens elsewhere without loading again', async () => {
-    await signIn();
-    await page.getByRole('link', { name: 'Runs' }).click();
-    const bars = page.locator('#runs figure').last().locator('rect');
-    const before = await bars.count();
-    const loaded = await page.evaluate('performance.timeOrigin');
-    await scene.rig.sync({ streams: ['projects'] });
-    await expect.poll(() => bars.count(), { timeout: 20_000 }).toBe(before + 1);
-    expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
-  });
-
   test('without scripts every number is there, and a backfill can be started', async () => {
     await context.close();
     await open({ javaScriptEnabled: false });
@@ -118,26 +107,32 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     expect(await stateOf()).toContain('succeeded');
   });
 
-  test('the keyboard leads everywhere, and shows where it is', async () => {
+  test('the keyboard leads everywhere, an open page follows what happens elsewhere, and no page is wider than its window', async () => {
     await signIn();
     await page.keyboard.press('Tab');
-    const skip = page.getByRole('link', { name: 'Skip to the content' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    expect((await skip.boundingBox())?.x).toBeGreaterThanOrEqual(0);
+    expect(
+      (await page.getByRole('link', { name: 'Skip to the content' }).boundingBox())?.x,
+    ).toBeGreaterThanOrEqual(0);
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
-  });
 
-  test('no page is wider than its window, whatever the window', async () => {
-    await signIn();
+    await page.getByRole('link', { name: 'Runs' }).click();
+    const bars = page.locator('#runs figure').last().locator('rect');
+    const before = await bars.count();
+    const loaded = await page.evaluate('performance.timeOrigin');
+    await scene.rig.sync({ streams: ['projects'] });
+    await expect.poll(() => bars.count(), { timeout: 20_000 }).toBe(before + 1);
+    expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
+
     const paths = ['/', '/streams', '/streams/tracker/issues', '/runs', '/runs/1', '/backfill', '/rejects'];
     const found: string[] = [];
     for (const path of paths) {
       await page.setViewportSize({ width: 320, height: 800 });
       await page.goto(`${scene.url}${path}`);
-      for (const width of [320, 390, 768, 1280]) {
+      for (const width of [320, 768, 1280]) {
         await page.setViewportSize({ width, height: 800 });
         const over = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',

@@ -11,15 +11,13 @@ const forms = [
   '/requests/tracker/x/retry',
 ];
 let scene: Scene;
-let open: Scene;
 let now = new Date('2026-03-10T09:00:00Z');
 let person: Visitor;
 
 beforeAll(async () => {
   scene = await openScene({ token, readToken, now: () => now });
-  open = await openScene({ now: () => now });
 });
-afterAll(() => Promise.all([scene.close(), open.close()]));
+afterAll(() => scene.close());
 beforeEach(() => {
   person = visitor(scene.app);
 });
@@ -79,7 +77,7 @@ describe('with a token', () => {
     expect((await person.get('/')).status).toBe(303);
     now = before;
     expect((await person.send('/', '/logout', {})).headers.location).toBe('/login');
-    // The cookie is gone at the browser, and worth nothing to whoever copied it.
+    // The cookie is gone at the browser, and worth nothing to a person who copied it.
     expect(person.cookies.size).toBe(0);
     expect((await visitor(scene.app).get('/', { cookie: `${name}=${value}` })).status).toBe(303);
   });
@@ -137,23 +135,17 @@ describe('with a token', () => {
   });
 });
 
-describe('without a token', () => {
-  test('no sign-in is needed, and forms need their token all the same', async () => {
-    const guest = visitor(open.app);
-    expect((await guest.get('/')).status).toBe(200);
-    expect((await guest.post('/pipelines/tracker/start', {})).status).toBe(403);
-    expect(await open.asked()).toEqual([]);
-    expect((await guest.send('/', '/pipelines/tracker/start')).status).toBe(303);
-    expect(await open.asked()).toEqual(['tracker sync by dashboard']);
-  });
-
-  test('a foreign host name is refused with 421 (DNS rebinding)', async () => {
-    const guest = visitor(open.app);
-    for (const name of ['evil.example', 'localhost.evil.example:8080', '10.0.0.1', '127.0.0.1.evil.example'])
-      expect((await guest.get('/', { host: name })).status).toBe(421);
-    for (const name of ['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080'])
-      expect((await guest.get('/', { host: name })).status).toBe(200);
-  });
+test('without a token no sign-in is needed, but forms need theirs, and a foreign host name gets 421 (DNS rebinding)', async () => {
+  const guest = visitor(await scene.beside({}));
+  expect((await guest.get('/')).status).toBe(200);
+  expect((await guest.post('/pipelines/tracker/start', {})).status).toBe(403);
+  expect(await scene.asked()).toEqual([]);
+  expect((await guest.send('/', '/pipelines/tracker/start')).status).toBe(303);
+  expect(await scene.asked()).toEqual(['tracker sync by dashboard']);
+  for (const name of ['evil.example', 'localhost.evil.example:8080', '10.0.0.1', '127.0.0.1.evil.example'])
+    expect((await guest.get('/', { host: name })).status).toBe(421);
+  for (const name of ['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080'])
+    expect((await guest.get('/', { host: name })).status).toBe(200);
 });
 
 test('assets have their hash in the name, and browsers may keep them', async () => {
@@ -175,13 +167,9 @@ test('a changed token ends all sessions', async () => {
   const person = visitor(scene.app);
   await person.signIn(token);
   const [[, value = ''] = []] = person.cookies;
-  const other = await openScene({ token: 'another token', readToken, now: () => now });
-  try {
-    const stranger = visitor(other.app);
-    await stranger.signIn('another token');
-    const [[name = ''] = []] = stranger.cookies;
-    expect((await visitor(other.app).get('/', { cookie: `${name}=${value}` })).status).toBe(303);
-  } finally {
-    await other.close();
-  }
+  const other = await scene.beside({ token: 'another token', readToken });
+  const stranger = visitor(other);
+  await stranger.signIn('another token');
+  const [[name = ''] = []] = stranger.cookies;
+  expect((await visitor(other).get('/', { cookie: `${name}=${value}` })).status).toBe(303);
 });

@@ -13,10 +13,14 @@ export interface Scene extends Pick<TestControl, 'asked' | 'idle'> {
   readonly app: FastifyInstance;
   /** `http://127.0.0.1:port` */
   readonly url: string;
-  /** Errors of ours that the dashboard told of. */
+  /** Errors of ours that the dashboard reported. */
   readonly troubles: readonly string[];
+  /** A second dashboard of the same warehouse, with other tokens; closed with the scene. */
+  beside(tokens: Tokens): Promise<FastifyInstance>;
   close(): Promise<void>;
 }
+
+type Tokens = Pick<SceneOptions, 'token' | 'readToken'>;
 
 export interface SceneOptions {
   readonly token?: string;
@@ -26,35 +30,34 @@ export interface SceneOptions {
 }
 
 export async function openScene({
-  token,
-  readToken,
   tracker = {},
   now = () => new Date(),
+  ...tokens
 }: SceneOptions = {}): Promise<Scene> {
   const rig = await openRig({ ...smallSite, dialect: 'vendor', ...tracker });
   const { control, asked, idle, close } = await openTestControl(rig);
   const troubles: string[] = [];
-  const app = fastify({ logger: false });
-  await app.register(dashboard, {
-    control,
-    db: rig.database.warehouse.db,
-    tokens: { operate: token, read: readToken },
-    now,
-    version: 'test',
-    trouble: (what: string, error?: unknown) =>
-      troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
-  });
+  const apps: FastifyInstance[] = [];
+  const beside = async ({ token, readToken }: Tokens): Promise<FastifyInstance> => {
+    const app = fastify({ logger: false });
+    apps.push(app);
+    await app.register(dashboard, {
+      control,
+      db: rig.database.warehouse.db,
+      tokens: { operate: token, read: readToken },
+      now,
+      version: 'test',
+      trouble: (what: string, error?: unknown) =>
+        troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
+    });
+    return app;
+  };
+  const app = await beside(tokens);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    rig,
-    control,
-    asked,
-    idle,
-    app,
-    url,
-    troubles,
+    ...{ rig, control, asked, idle, app, url, troubles, beside },
     async close() {
-      await app.close();
+      for (const each of apps) await each.close();
       await close();
       await rig.close();
     },
