@@ -134,7 +134,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
   });
 
-  test('whatever repeats, in whatever batches: rows and counts are those of one batch', async () => {
+  test('rows and counts do not depend on how the records are divided into batches', async () => {
     const count = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
     const parts = fc.array(fc.array(count, { maxLength: 4 }), { minLength: 1, maxLength: 7 });
     let repeated = 0;
@@ -153,9 +153,9 @@ describe.each([counted, single])('of a table like $name', (kind) => {
         }
         expect(outcomes[1]).toEqual(outcomes[0]);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
-    expect(repeated).toBeGreaterThan(20);
+    expect(repeated).toBeGreaterThan(10);
   });
 
   test('of what was read before a failure, repeated rows are one or are numbered', async () => {
