@@ -102,12 +102,7 @@ export const longestOf = (all: readonly (number | undefined)[]): number | undefi
 
 /** What happens in a run. The CLI draws it, `--json` prints it, the log keeps a part of it. */
 export type RunEvent = { readonly pipeline: string } & (
-  | {
-      readonly type: 'run.started';
-      readonly runId: string;
-      readonly kind: RunKind;
-      readonly resumed: boolean;
-    }
+  | { readonly type: 'run.started'; readonly runId: string; readonly kind: RunKind }
   | { readonly type: 'stream.started'; readonly stream: string }
   | {
       readonly type: 'stream.progress';

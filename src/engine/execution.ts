@@ -14,7 +14,7 @@ import { type RunContext, tell } from './context/run-context.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
 import { Rejections } from './state/rejections.ts';
 import { beginRun, finishRun, registerSource } from './state/run-state.ts';
-import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
+import { pruneWalks } from './state/walk-state.ts';
 
 /** The work of a run. Throws what ends the run. */
 type Body = (context: RunContext) => Promise<void>;
@@ -46,8 +46,7 @@ export async function withRun(
     const row = { pipeline, sourceId, kind, trigger, version, epoch: lease.epoch, params };
     const { runId, micros, movedFrom } = await beginning(deps, () => beginRun(db, row, source.baseUrl));
     const warehouseNow = clockFrom(micros);
-    const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
-    observe({ type: 'run.started', pipeline, runId, kind, resumed });
+    observe({ type: 'run.started', pipeline, runId, kind });
     const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
     const stop = (reason: unknown): void => ending.abort(reason);
     const run = { runId, sourceId, pipeline, kind };

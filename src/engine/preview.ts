@@ -3,12 +3,15 @@ import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { type Mode, type Planning, planStream, type Request, type StreamPlan } from './sync/plan.ts';
+import { type Planning, planningOf, planOf, type Request, type StreamPlan } from './sync/plan.ts';
+
+/** How a plan is called, by the field of its window. */
+const modes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
 
 /** What a run would do for one stream. */
 export interface PlannedStream {
   readonly stream: string;
-  readonly mode: Mode;
+  readonly mode: 'list' | 'full' | 'backfill' | (typeof modes)[keyof typeof modes];
   readonly from: Date | undefined;
   readonly to: Date | undefined;
   /** Why everything is read again that was not asked for. */
@@ -45,9 +48,12 @@ export async function plan(
   const request: Request = { full, window };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, streams)) {
-    const { plan, ...planning } = await planStream({ context, stream, request });
+    const planning = await planningOf({ context, stream, request });
+    const plan = await planOf(planning);
     if (plan === undefined) continue;
-    const { mode, why, window: { from, to } = {} } = plan;
+    const { kind, why, window } = plan;
+    const { from, to } = window ?? {};
+    const mode = window === undefined ? 'list' : kind === 'incremental' ? modes[window.field] : kind;
     planned.push({ stream: stream.name, mode, why, from, to, ...(await sizeOf(planning, plan)) });
   }
   return planned;

@@ -6,10 +6,10 @@ import type { Stream } from '../core/stream.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { type RunContext, tell } from './context/run-context.ts';
 import { inRun, type Problem, type StreamInRun } from './context/stream-in-run.ts';
-import { countBatch, hasOpenRejects, markStream, wasRead } from './state/run-state.ts';
+import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import { planStream, type Request } from './sync/plan.ts';
-import { syncChanges, syncDays, syncList } from './sync/strategies.ts';
+import type { Request } from './sync/plan.ts';
+import { planStream, syncChanges, syncDays, syncList } from './sync/strategies.ts';
 import { confirmed, outcomeOf } from './verify.ts';
 
 /** Waits until the named streams of this run are done. */
@@ -42,16 +42,13 @@ export const runStream = (
 /** Reads what the stream needs in this run. Gives what kept it from being complete. */
 async function read(of: StreamInRun, request: Request): Promise<Problem | undefined> {
   const { context, stream } = of;
-  const { deps, run, signal } = context;
   // A stream after one that was stopped knows its owners only in part.
-  signal.throwIfAborted();
-  const resolves = await withRetry(() => hasOpenRejects(deps.warehouse.db, run.sourceId, stream.name));
-  const { plan, ...planned } = await confirmed(() => planStream({ context, stream, request }));
-  if (plan === undefined)
+  context.signal.throwIfAborted();
+  const planned = await confirmed(() => planStream(of, request));
+  if (planned === undefined)
     return { status: 'skipped', reason: 'the source has nothing of the days that were asked for' };
-  const syncing = { ...planned, ...of, plan, resolves };
-  if (stream.by === 'days') return syncDays(syncing, stream.days);
-  return stream.by === 'changes' ? syncChanges(syncing, stream.windows) : syncList(syncing);
+  if (stream.by === 'days') return syncDays(planned, stream.days);
+  return stream.by === 'changes' ? syncChanges(planned, stream.windows) : syncList(planned);
 }
 
 /** The problem of a stream whose endpoint is missing or closed, by the policy. */

@@ -69,10 +69,8 @@ export async function readLog(
 export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undefined {
   const { type, pipeline } = event;
   if (type === 'note') return { level: event.level, message: `${pipeline}: ${event.message}` };
-  if (type === 'run.started') {
-    const how = event.resumed ? 'resumed' : 'started';
-    return { level: 'info', message: `${pipeline}: run ${event.runId} (${event.kind}) ${how}` };
-  }
+  if (type === 'run.started')
+    return { level: 'info', message: `${pipeline}: run ${event.runId} (${event.kind}) started` };
   if (!('report' in event)) return undefined;
   const { status, seconds } = event.report;
   const of = type === 'stream.finished' ? `.${event.report.stream}` : `: run ${event.report.runId ?? '–'}`;

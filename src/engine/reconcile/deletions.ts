@@ -8,7 +8,6 @@ import { target } from '../../load/layout.ts';
 import { mostDeletions } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { tell } from '../context/run-context.ts';
-import type { Problem } from '../context/stream-in-run.ts';
 import { countBatch } from '../state/run-state.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
 
@@ -21,36 +20,34 @@ interface Candidate {
   readonly live: number;
 }
 
+/** Rows that were not seen, by what their own requests say. `unsure`: their canary does not answer either. */
+type Answers = Record<'missing' | 'listed' | 'unsure', Candidate[]>;
+
 /**
  * Marks rows that are gone. Gives what is in doubt, and whether the deletion guard held everything: then
  * nothing is marked.
  */
 export async function markDeleted(
   reconciling: Reconciling,
-): Promise<{ readonly attention?: Problem; readonly isHeld: boolean }> {
+): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
   const { context, stream } = reconciling;
   const candidates = await rowsNotSeen(reconciling);
   const live = candidates[0]?.live ?? 0;
   const most = mostDeletions(live);
-  const first = await ask(reconciling, candidates, most);
-  if (first.missing.length > most) {
-    const reason = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
-    return { attention: { status: 'attention', reason }, isHeld: true };
+  const answers: Answers = { missing: [], listed: [], unsure: [] };
+  await ask(reconciling, candidates, most, answers);
+  if (answers.missing.length > most) {
+    const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+    return { doubt, isHeld: true };
   }
   // The canaries of both rounds enclose the first one: an outage that began after them does not count.
-  const second = await ask(reconciling, first.missing, most);
-  await setTombstones(reconciling, second.missing, true);
-  const listed = first.listed.length + second.listed.length;
-  if (listed > 0)
-    tell(
-      context,
-      'warn',
-      `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`,
-    );
-  const unsure = first.unsure.length + second.unsure.length;
-  if (unsure === 0) return { isHeld: false };
-  const reason = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
-  return { attention: { status: 'attention', reason }, isHeld: false };
+  await ask(reconciling, answers.missing.splice(0), most, answers);
+  await setTombstones(reconciling, answers.missing, true);
+  const [listed, unsure] = [answers.listed.length, answers.unsure.length];
+  const left = `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`;
+  if (listed > 0) tell(context, 'warn', left);
+  const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
+  return { ...(unsure > 0 && { doubt }), isHeld: false };
 }
 
 /**
@@ -59,12 +56,12 @@ export async function markDeleted(
  */
 function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
   const { sourceId } = context.run;
-  const key = keyOf(stream);
-  const kin =
-    stream.canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', stream.canaryBy)}::text, '')`;
+  const { canaryBy } = stream;
+  const kin = canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', canaryBy)}::text, '')`;
   const statement = sql<Candidate>`with rows as (
-      select ${key} as key, ${kin} as kin, s.key is not null as seen
-      from ${target(stream.table)} t left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${key}
+      select ${keyOf(stream)} as key, ${kin} as kin, s.key is not null as seen
+      from ${target(stream.table)} t
+      left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${keyOf(stream)}
       where t.source_id = ${sourceId} and t._deleted_at is null),
     canaries as (select kin, min(key) as canary from rows where seen group by kin),
     noted as (
@@ -79,9 +76,6 @@ function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Can
 /** A canary's answer counts for the minute in which it was asked. */
 const canaryMs = 60_000;
 
-/** Rows by what their own requests say. */
-type Answers = Readonly<Record<'missing' | 'listed' | 'unsure', Candidate[]>>;
-
 /**
  * Asks for each row, after a canary of its group: where that does not answer, the absence is a permission or
  * an outage, or the source gives no single entity. Ends where more than `most` are missing.
@@ -90,9 +84,9 @@ async function ask(
   { context, stream }: Reconciling,
   rows: readonly Candidate[],
   most: number,
-): Promise<Answers> {
-  const exists = async (key: string): Promise<boolean> =>
-    (await stream.exists?.(key, context.signal)) === true;
+  answers: Answers,
+): Promise<void> {
+  const exists = async (key: string) => (await stream.exists?.(key, context.signal)) === true;
   const answered = new Map<string, boolean>();
   const lives = async (canary: string): Promise<boolean> => {
     const now = `${canary} ${Math.floor(performance.now() / canaryMs)}`;
@@ -100,13 +94,11 @@ async function ask(
     answered.set(now, answer);
     return answer;
   };
-  const answers: Answers = { missing: [], listed: [], unsure: [] };
   for (const row of rows) {
     if (answers.missing.length > most) break;
     if (row.canary === null || !(await lives(row.canary))) answers.unsure.push(row);
     else answers[(await exists(row.key)) ? 'listed' : 'missing'].push(row);
   }
-  return answers;
 }
 
 const falseIfMissing = (error: unknown): boolean => {
@@ -129,26 +121,21 @@ async function setTombstones(
   rows: readonly { readonly key: string }[],
   isDead: boolean,
 ): Promise<void> {
-  const many = rows.length;
-  if (many === 0) return;
-  const { runId, sourceId } = context.run;
-  const loaded = isDead
-    ? { counts: noCounts, deleted: many }
-    : { counts: { ...noCounts, received: many, updated: many }, deleted: 0 };
+  if (rows.length === 0) return;
+  const { run, lease } = context;
+  const [deleted, updated] = isDead ? [rows.length, 0] : [0, rows.length];
+  const loaded = { counts: { ...noCounts, received: updated, updated }, deleted };
   const keys = rows.map(({ key }) => key);
-  await context.lease.transaction(async (session) => {
+  await lease.transaction(async (session) => {
     // What is gone is not read again; should it come back, its tombstone says as much.
     await sql`with changed as (
         update ${target(stream.table)} t set _deleted_at = ${isDead ? sql`now()` : sql`null`}, _synced_at = now(),
-          _run_id = ${runId}::bigint
-        where source_id = ${sourceId} and ${keyOf(stream)} = any (${keys}::text[]))
-      delete from ops.unseen where source_id = ${sourceId} and stream = ${stream.name}
+          _run_id = ${run.runId}::bigint
+        where source_id = ${run.sourceId} and ${keyOf(stream)} = any (${keys}::text[]))
+      delete from ops.unseen where source_id = ${run.sourceId} and stream = ${stream.name}
         and key = any (${keys}::text[])`.execute(session.trx);
-    await countBatch(session, context.run, stream.name, loaded);
+    await countBatch(session, run, stream.name, loaded);
   });
-  tell(
-    context,
-    'info',
-    `${stream.name}: ${plural(many, 'row')} ${isDead ? 'marked as deleted' : 'alive again'}`,
-  );
+  const what = isDead ? 'marked as deleted' : 'alive again';
+  tell(context, 'info', `${stream.name}: ${plural(rows.length, 'row')} ${what}`);
 }

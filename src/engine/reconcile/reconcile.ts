@@ -9,6 +9,7 @@ import { chosenStreams, type RunDeps } from '../context/deps.ts';
 import { inRun, type Problem, type StreamInRun } from '../context/stream-in-run.ts';
 import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
+import { planningOf } from '../sync/plan.ts';
 import { liftTombstones, markDeleted } from './deletions.ts';
 import { dueBefore, everything, readLacking } from './missing-rows.ts';
 import { type Reconciling, readIds } from './seen-ids.ts';
@@ -46,21 +47,22 @@ async function reconcileStream(of: StreamInRun): Promise<Problem | undefined> {
   try {
     // What an interrupted reconciliation was reading is met again.
     await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, of.stream.name, 'reconcile %'));
-    return await compare({ ...of, db: kyselyOn(client) });
+    const planning = await planningOf({ ...of, request: { full: false, window: undefined } });
+    return await compare({ ...planning, ...of, db: kyselyOn(client) });
   } finally {
     client.release(true);
   }
 }
 
 async function compare(reconciling: Reconciling): Promise<Problem | undefined> {
-  const { context, stream } = reconciling;
-  const due = await dueBefore(context, stream);
-  const seen = await readIds(reconciling, everything(context, stream, due));
-  const { attention, isHeld } = await markDeleted(reconciling);
+  const due = dueBefore(reconciling);
+  await readIds(reconciling, everything(reconciling, due));
+  const { doubt, isHeld } = await markDeleted(reconciling);
+  const attention = doubt === undefined ? undefined : ({ status: 'attention', reason: doubt } as const);
   // Where too much is gone it may be another site: its records are not taken over either.
   if (isHeld) return attention;
   // What is read again loses its tombstone by that; of a stream with changes the next sync reads the rest.
-  const problem = due && (await readLacking(reconciling, seen, due));
-  if (due === undefined) await liftTombstones(reconciling);
-  return problem ?? attention;
+  if (due !== undefined) return (await readLacking(reconciling, due)) ?? attention;
+  await liftTombstones(reconciling);
+  return attention;
 }

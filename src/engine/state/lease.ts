@@ -22,22 +22,6 @@ export const usualTimes: LeaseTimes = { ttlMs: 30_000, heartbeatMs: 5_000, waitM
 /** True of a session `a` of the server that is the holder's of the lease `l`. */
 const isHolders = `a.pid = l.backend_pid and (a.backend_start is null or a.backend_start = l.backend_start)`;
 
-/**
- * The lease of the pipeline $1, and whether its holder lives: its session is there, and its heartbeat is
- * recent. The sessions of a dead or frozen holder are ended: it would keep the locks of its open
- * transactions, that on the lease among them. So the lease is read without a lock.
- */
-const lookAtHolder = `
-  with lease as materialized (
-    select *, holder is not null and coalesce(expires_at > clock_timestamp(), false)
-      and exists (select from pg_stat_activity a where ${isHolders}) as held
-    from ops.leases l where pipeline = $1)
-  select epoch::text, run_id::text, holder, acquired_at, expires_at::text, held,
-    (select count(pg_terminate_backend(a.pid)) from pg_stat_activity a
-     where l.holder is not null and not l.held and (${isHolders} or (a.datname = current_database()
-       and a.usename = current_user and a.application_name = left('tidemark lease ' || epoch || ' ' || pipeline, 63))))
-  from lease l`;
-
 /** The session that beats. */
 const ownSession = `backend_pid = pg_backend_pid(),
   backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid())`;
@@ -47,23 +31,35 @@ const alive = `heartbeat_at = clock_timestamp(),
   expires_at = clock_timestamp() + $3 * interval '1 millisecond'`;
 
 /**
- * Takes the lease $1 for the holder $2, unless its former holder of the epoch $4 has shown a sign of life
- * since its lease ended at $5, or another process was faster. The runs of former holders are lost.
+ * Takes the lease of the pipeline $1 for the holder $2, unless its former holder lives: its session exists and
+ * its heartbeat is recent. The sessions of a dead or frozen holder are ended first: they would keep the locks of
+ * their open transactions, that on the lease among them. Its runs are lost. `epoch` is null where the holder
+ * lives, has just shown a sign of life, or where another process was faster.
  */
 const take = `
-  with taken as (
-    update ops.leases l set epoch = epoch + 1, run_id = null, holder = $2, ${ownSession},
+  with former as materialized (
+    select *, holder is not null and coalesce(expires_at > clock_timestamp(), false)
+      and exists (select from pg_stat_activity a where ${isHolders}) as held
+    from ops.leases l where pipeline = $1),
+  ended as materialized (
+    select count(pg_terminate_backend(a.pid)) from former l, pg_stat_activity a
+    where l.holder is not null and not l.held and (${isHolders} or (a.datname = current_database()
+      and a.usename = current_user and a.application_name = left('tidemark lease ' || epoch || ' ' || pipeline, 63)))),
+  taken as (
+    update ops.leases l set epoch = l.epoch + 1, run_id = null, holder = $2, ${ownSession},
       acquired_at = clock_timestamp(), ${alive}
-    where pipeline = $1 and epoch = $4 and expires_at is not distinct from $5::timestamptz returning epoch),
+    from former f, ended where l.pipeline = f.pipeline and not f.held and l.epoch = f.epoch
+      and l.expires_at is not distinct from f.expires_at returning l.epoch),
   lost as (${loseRuns} and exists (select from taken))
-  select epoch::text from taken`;
+  select (select epoch::text from taken), run_id::text, holder, acquired_at, held from former`;
 
-interface Holder {
-  readonly epoch: string;
+const register = 'insert into ops.leases (pipeline) values ($1) on conflict do nothing';
+
+interface Former {
+  readonly epoch: string | null;
   readonly run_id: string | null;
   readonly holder: string | null;
   readonly acquired_at: Date | null;
-  readonly expires_at: string | null;
   readonly held: boolean;
 }
 
@@ -77,25 +73,17 @@ export async function takeLease(
   { until, ...times }: LeaseTimes & { readonly until?: AbortSignal } = usualTimes,
 ): Promise<Lease> {
   const client = await pool.connect();
-  const me = `${os.hostname()} process ${process.pid}`;
   try {
+    const mine = [pipeline, `${os.hostname()} process ${process.pid}`, times.ttlMs];
     const deadline = performance.now() + times.waitMs;
     for (;;) {
-      const [former] = (await client.query<Holder>(lookAtHolder, [pipeline])).rows;
-      if (former === undefined) {
-        await client.query('insert into ops.leases (pipeline) values ($1) on conflict do nothing', [
-          pipeline,
-        ]);
-        continue;
-      }
-      if (former.held) {
-        if (performance.now() > deadline) throw heldBy(pipeline, former);
-        await sleep(100);
-        continue;
-      }
-      const parameters = [pipeline, me, times.ttlMs, former.epoch, former.expires_at];
-      const [taken] = (await client.query<{ epoch: string }>(take, parameters)).rows;
-      if (taken !== undefined) return new Lease({ pool, pipeline, times, ...taken }, client, until);
+      const [former] = (await client.query<Former>(take, mine)).rows;
+      const epoch = former?.epoch ?? undefined;
+      if (epoch !== undefined) return new Lease({ pool, pipeline, times, epoch }, client, until);
+      if (former === undefined) await client.query(register, [pipeline]);
+      if (former?.held !== true) continue;
+      if (performance.now() > deadline) throw heldBy(pipeline, former);
+      await sleep(100);
     }
   } catch (error) {
     client.release(true);
@@ -103,7 +91,7 @@ export async function takeLease(
   }
 }
 
-function heldBy(pipeline: string, { acquired_at, run_id, holder }: Holder): LockHeld {
+function heldBy(pipeline: string, { acquired_at, run_id, holder }: Former): LockHeld {
   const since = acquired_at === null ? '' : ` since ${acquired_at.toISOString()}`;
   const run = run_id === null ? 'a run' : `run ${run_id}`;
   return new LockHeld(`${pipeline}: ${run} of ${holder} holds the pipeline${since}; wait for it or stop it`);
@@ -129,9 +117,7 @@ export class Lease {
   readonly #timer: NodeJS.Timeout;
   #client: pg.PoolClient | undefined;
   #isReleased = false;
-  #beating: Promise<void> = Promise.resolve();
-  /** How often a beat was due since one reached the server: a suspended process counts no time. */
-  #due = 0;
+  #beating: Promise<void> | undefined;
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
@@ -144,10 +130,7 @@ export class Lease {
     const name = `tidemark lease ${epoch} ${pipeline}`.slice(0, 63).replaceAll("'", "''");
     this.settings = `set local application_name = '${name}'`;
     this.#use(client);
-    this.#timer = setInterval(() => {
-      this.#due += 1;
-      this.#beatNext();
-    }, times.heartbeatMs).unref();
+    this.#timer = setInterval(() => this.#beat(), times.heartbeatMs).unref();
   }
 
   /**
@@ -206,40 +189,41 @@ export class Lease {
     return (await client.query(text, [pipeline, epoch, ...values])).rowCount === 1;
   }
 
-  /** Beats by this session. When it breaks, before the next beat another process would take the lease. */
+  /** Beats by this session. When it breaks, another process would take the lease before the next beat. */
   #use(client: pg.PoolClient): pg.PoolClient {
-    this.#client = client.on('error', () => this.#beatNext());
+    this.#client = client.on('error', () => this.#beat());
     return client;
   }
 
-  #beatNext(): void {
-    this.#beating = this.#beating.then(() => (this.#isReleased ? undefined : this.#beat()));
+  /** One beat at a time. */
+  #beat(): void {
+    if (this.#isReleased) return;
+    this.#beating ??= this.#showLife().finally(() => {
+      this.#beating = undefined;
+    });
   }
 
   /**
-   * The warehouse may be restarting: tries until the next beat is due. Data transactions check the epoch
-   * themselves; a whole lease time without a beat ends the run. A process that was suspended first asks
-   * whether its lease was taken over.
+   * The warehouse may be restarting: tries for a whole lease time, then ends the run. Data transactions check
+   * the epoch themselves.
    */
-  async #beat(): Promise<void> {
+  async #showLife(): Promise<void> {
     const { pool, times } = this.#facts;
     const attempt = async (): Promise<void> => {
       const client = this.#client ?? this.#use(await pool.connect());
       try {
         if (!(await this.#update(client, `${ownSession}, ${alive}`, times.ttlMs)))
           this.#lose(this.#takenOver);
-        this.#due = 0;
       } catch (error) {
         this.#client = undefined;
         client.release(true);
         throw error;
       }
     };
-    const pauses = { totalMs: times.heartbeatMs, firstMs: 200, longestMs: 200 };
+    const pauses = { totalMs: times.ttlMs, firstMs: 200, longestMs: 200 };
     await withRetry(attempt, pauses, () => !this.#isReleased).catch((error: unknown) => {
-      if (this.#isReleased || this.#due * times.heartbeatMs <= times.ttlMs) return;
       const text = `no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s)`;
-      this.#lose(`${text}: ${saidBy(error)}`, error);
+      if (!this.#isReleased) this.#lose(`${text}: ${saidBy(error)}`, error);
     });
   }
 

@@ -1,6 +1,6 @@
 /** The rows of a run: its source, its streams, and what it counts. */
 
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { HttpCounters } from '../../core/request.ts';
 import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { Source, Stream } from '../../core/stream.ts';
@@ -56,29 +56,22 @@ export async function markStream(
     where source_id = ${sourceId} and stream = ${stream}`.execute(db);
 }
 
-/** Whether a condition holds. */
-const holds = async (db: Db, condition: RawBuilder<unknown>): Promise<boolean> =>
-  (await rowsOf(sql<{ holds: boolean }>`select ${condition} as holds`, db))[0]?.holds === true;
-
 /** Whether the stream was read before: it was available when last requested, and has rows. */
-export function wasRead(db: Db, sourceId: number, { name, table }: Stream): Promise<boolean> {
+export async function wasRead(db: Db, sourceId: number, { name, table }: Stream): Promise<boolean> {
   // Rows without a hash come from other streams that name the entity.
   const own = table.entity ? sql`t._row_hash is not null` : sql`true`;
-  const rows = sql.id(table.schema, table.name);
-  return holds(
-    db,
-    sql`exists (select from ops.streams where source_id = ${sourceId} and stream = ${name} and state = 'available')
-      and exists (select from ${rows} t where t.source_id = ${sourceId} and ${own})`,
-  );
+  const query = sql`select from ops.streams s
+    where source_id = ${sourceId} and stream = ${name} and state = 'available' and exists (
+      select from ${sql.id(table.schema, table.name)} t where t.source_id = s.source_id and ${own})`;
+  return (await rowsOf(query, db)).length > 0;
 }
 
 /** Whether the stream has rejects that wait for a good version. */
-export const hasOpenRejects = (db: Db, sourceId: number, stream: string): Promise<boolean> =>
-  holds(
-    db,
-    sql`exists (select from ops.rejects
-      where source_id = ${sourceId} and stream = ${stream} and status = 'open')`,
-  );
+export async function hasOpenRejects(db: Db, sourceId: number, stream: string): Promise<boolean> {
+  const query = sql`select from ops.rejects
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' limit 1`;
+  return (await rowsOf(query, db)).length > 0;
+}
 
 /** What the row of a run says from its beginning. */
 interface Begun extends Omit<Run, 'runId'> {

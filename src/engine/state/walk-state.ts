@@ -3,7 +3,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
 import type { WalkEnd } from '../../core/paging.ts';
-import type { RunKind } from '../../core/run.ts';
 import type { Partition, Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import { type Db, rowsOf } from '../../queries/db.ts';
@@ -146,15 +145,6 @@ export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
     delete from ops.jobs j using slices s where j.slice_id = s.slice_id`.execute(db);
 }
 
-/** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
-export async function hasOpenWalk(db: Db, sourceId: number, kind: RunKind): Promise<boolean> {
-  const query = sql`select from ops.walks w left join ops.streams s using (source_id, stream)
-    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'reconcile %'
-      and (w.kind = 'backfill') = ${kind === 'backfill'}
-      and coalesce(s.state, '') not in ('unavailable', 'forbidden') limit 1`;
-  return (await rowsOf(query, db)).length > 0;
-}
-
 /** Slices that are not read to their end. */
 const unread = sql`status in ('pending', 'failed', 'partial')`;
 
@@ -192,21 +182,14 @@ export interface SliceEnd extends Omit<WalkEnd, 'matched'> {
 }
 
 /**
- * Why a slice could not be read. A failed one is read again by the next run, and the watermark does not pass
- * it; the walk goes on without an absent one.
+ * Writes the receipt of a slice, inside the transaction of its last batch, or why it could not be read. A failed
+ * one is read again by the next run, and the watermark does not pass it; the walk goes on without an absent one.
  */
-interface SliceFailure {
-  readonly status: 'failed' | 'absent';
-  readonly code: string;
-  readonly message: string;
-}
-
-/** Writes the receipt of a slice, inside the transaction of its last batch, or why there is none. */
 export async function endSlice(
   db: Db,
   sliceId: string,
   runId: string,
-  end: SliceEnd | SliceFailure,
+  end: SliceEnd | { readonly status: 'failed' | 'absent'; readonly code: string; readonly message: string },
 ): Promise<void> {
   const nothing = { expected: null, fetched: null, landed: null, passes: null, code: null, message: null };
   const row = { ...nothing, ...end };

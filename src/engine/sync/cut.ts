@@ -4,6 +4,7 @@ import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
 import { days as daysOf } from '../../core/time.ts';
 import type { WalkContext } from '../batching/commit.ts';
 import { sliceContext } from '../batching/slice-context.ts';
+import type { RunContext } from '../context/run-context.ts';
 import { type OpenSlice, sliceOf, splitSlice } from '../state/walk-state.ts';
 
 /**
@@ -81,13 +82,11 @@ function cutEvenly(
   from: Date,
   to: Date,
 ): readonly Slice[] | undefined {
-  const length = to.getTime() - from.getTime();
-  const cuts = Array.from({ length: parts - 1 }, (_, at) => from.getTime() + (length * (at + 1)) / parts);
+  const step = (to.getTime() - from.getTime()) / parts;
+  const cuts = Array.from({ length: parts - 1 }, (_, at) => from.getTime() + step * (at + 1));
   const whole = new Set(cuts.map((cut) => Math.floor(cut / unit) * unit));
-  return cutAt(
-    slice,
-    [...whole].map((cut) => new Date(cut)).filter((cut) => from < cut && cut < to),
-  );
+  const inside = [...whole].map((cut) => new Date(cut)).filter((cut) => from < cut && cut < to);
+  return cutAt(slice, inside);
 }
 
 function cutAt(slice: Slice, cuts: readonly Date[]): readonly Slice[] | undefined {
@@ -100,13 +99,37 @@ function cutAt(slice: Slice, cuts: readonly Date[]): readonly Slice[] | undefine
   });
 }
 
+/**
+ * Reads slices, as many at once as the run allows, and the parts that `read` gives where it cuts one instead.
+ * What it throws stops the others, by the signal of its context, and is thrown once they have ended.
+ */
+export async function readAll<S>(
+  context: RunContext,
+  slices: readonly S[],
+  read: (slice: S, within: RunContext) => Promise<readonly S[]>,
+): Promise<void> {
+  const failure = new AbortController();
+  const within = { ...context, signal: AbortSignal.any([context.signal, failure.signal]) };
+  const start = async (slice: S): Promise<readonly S[]> => {
+    within.signal.throwIfAborted();
+    return read(slice, within);
+  };
+  const readOne = (slice: S): Promise<unknown> =>
+    context
+      .slot(() => start(slice))
+      .then((parts) => Promise.all(parts.map(readOne)))
+      .catch((error: unknown) => failure.abort(error));
+  await Promise.all(slices.map(readOne));
+  failure.signal.throwIfAborted();
+}
+
 /** The parts of a slice that is too large, each resumable by itself; of any other its records, as far as known. */
 export async function splitIfLarge(
   walking: WalkContext,
   open: OpenSlice,
 ): Promise<{ readonly parts?: readonly OpenSlice[]; readonly count?: number | undefined }> {
   const { context, stream, walk, tally, unread } = walking;
-  const { slice, isPart } = open;
+  const { slice } = open;
   let cut: readonly Slice[] | undefined;
   let count: number | undefined;
   if (stream.by === 'days') cut = await partsOfDays(walking, stream.days, open);
@@ -114,7 +137,7 @@ export async function splitIfLarge(
   else if (stream.by === 'changes' && slice.window?.field === 'created') {
     count = await stream.windows.count(slice, context.signal);
     // The records of a part were announced with the slice that it was cut from.
-    if (count !== undefined && isPart !== true && walk.kind !== 'incremental')
+    if (count !== undefined && open.isPart !== true && walk.kind !== 'incremental')
       tally.announced = (tally.announced ?? 0) + count;
     cut = cutByCount(slice, count ?? 0, mostRecords, context.clock ?? walk.clock ?? new Date());
   }

@@ -6,7 +6,9 @@ import { days as daysOf, hours } from '../../core/time.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
+import type { StreamInRun } from '../context/stream-in-run.ts';
 import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
+import { hasOpenRejects } from '../state/run-state.ts';
 import { type Walk, type WalkPlan, walksOf } from '../state/walk-state.ts';
 import { day, daysThere, earlier, later, midnight, plus, span } from './cut.ts';
 
@@ -17,57 +19,64 @@ export interface Request {
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
 }
 
-/** How a plan is called in reports and in `--dry-run`. */
-export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-window' | 'restatement';
-
 export interface StreamPlan extends WalkPlan {
-  readonly mode: Mode;
   /** Why everything is read again without a request for it, as a sentence for people. */
   readonly why?: string;
 }
 
-/** What a plan is made from; a run's context has all that is needed of one. */
-export interface Planning {
+/** What is to be planned. A run's context has all that is needed of one. */
+interface ToPlan {
   readonly context: Pick<RunContext, 'deps' | 'run' | 'clock' | 'now' | 'signal'>;
   readonly stream: Stream;
   readonly request: Request;
+}
+
+/** What a plan is made from. */
+export interface Planning extends ToPlan {
   /** What was last completed. */
   readonly checkpoint: Checkpoint | undefined;
   /** The open walks and the last complete one, in the order of their opening. */
   readonly walks: readonly Walk[];
+  /** Whether a good version may resolve an open reject of the stream. */
+  readonly resolves: boolean;
   /** What a walk over all of the stream would cover now. */
   readonly coverage: Coverage;
 }
 
-/**
- * The walk that a stream needs now, from what the warehouse and the source state. The plan is undefined where
- * there is nothing to do (a backfill of a list, of days that the source does not have).
- */
-export async function planStream(
-  of: Pick<Planning, 'context' | 'stream' | 'request'>,
-): Promise<Planning & { readonly plan: StreamPlan | undefined }> {
-  const { context, stream, request } = of;
-  const { deps, run, signal } = context;
-  const { db } = deps.warehouse;
-  const checkpoint = await withRetry(() => checkpointOf(db, run.sourceId, stream.name));
-  const walks = await withRetry(() => walksOf(db, run.sourceId, stream.name));
-  const coverage = await coverageOf(stream, signal, checkpoint?.fields);
-  const planning = { context, stream, request, checkpoint, walks, coverage };
-  return { ...planning, plan: await planOf(planning) };
+/** The same in a run that reads the stream. */
+export interface Syncing extends StreamInRun, Omit<Planning, keyof StreamInRun> {}
+
+/** What the warehouse and the source state of a stream now. */
+export async function planningOf(of: ToPlan): Promise<Planning> {
+  const { deps, run, signal } = of.context;
+  const at = [deps.warehouse.db, run.sourceId, of.stream.name] as const;
+  const [checkpoint, walks, resolves] = await withRetry(() =>
+    Promise.all([checkpointOf(...at), walksOf(...at), hasOpenRejects(...at)]),
+  );
+  const coverage = await coverageOf(of.stream, signal, checkpoint?.fields);
+  return { ...of, checkpoint, walks, resolves, coverage };
 }
 
-async function planOf(planning: Planning): Promise<StreamPlan | undefined> {
-  const { stream, request, checkpoint, coverage } = planning;
-  if (stream.by === 'list') return planList(planning);
+/**
+ * The walk that a stream needs now; undefined where there is nothing to do (a backfill of a list, of days that
+ * the source does not have).
+ */
+export async function planOf(planning: Planning): Promise<StreamPlan | undefined> {
+  const { context, stream, request, checkpoint, coverage } = planning;
+  if (stream.by === 'list') {
+    if (request.window !== undefined) return undefined;
+    // All owners, or only those whose records still change where all were read not long ago.
+    const isPart = stream.partitions?.active && !request.full && isFresh(checkpoint, context.clock);
+    return { kind: isPart ? 'incremental' : 'full', words: 'list', window: undefined };
+  }
   const window = windowOf(planning);
   if (window === undefined) return undefined;
   if (request.window !== undefined) {
     const [from, to] = [request.window.from.toISOString(), request.window.to.toISOString()];
-    const { scope } = stream.by === 'days' ? stream.days : stream.windows;
-    return { mode: 'backfill', kind: 'backfill', words: `backfill ${from} ${to} ${scope}`, window };
+    const { scope } = stream.days ?? stream.windows;
+    return { kind: 'backfill', words: `backfill ${from} ${to} ${scope}`, window };
   }
-  const words = fullWords(coverage.words, request.full);
-  const everything = { mode: 'full', kind: 'full', words, window } as const;
+  const everything = { kind: 'full', words: fullWords(coverage.words, request.full), window } as const;
   if (request.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
@@ -76,7 +85,7 @@ async function planOf(planning: Planning): Promise<StreamPlan | undefined> {
     return (await planChanges(planning, checkpoint, stream.windows)) ?? { ...everything, why: tooOld };
   }
   const due = await daysSince(planning, stream.days, checkpoint.watermark);
-  return due && { mode: 'restatement', kind: 'incremental', words: 'days', window: due };
+  return due && { kind: 'incremental', words: 'days', window: due };
 }
 
 /** All of a stream that is cut by time, or the part of it in a backfill's window: of days that are there. */
@@ -93,14 +102,6 @@ function windowOf({ context, stream, request }: Planning): Window | undefined {
 export const fullWords = (scope: string, forced: boolean): string =>
   `full ${forced ? 'forced ' : ''}${scope}`;
 
-/** All owners, or only those whose records still change where all were read not long ago. */
-function planList({ context, stream, request, checkpoint }: Planning): StreamPlan | undefined {
-  if (request.window !== undefined) return undefined;
-  const recent =
-    stream.partitions?.active !== undefined && !request.full && isFresh(checkpoint, context.clock);
-  return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
-}
-
 /** What changed since the watermark, or the rolling `created` window; undefined where that is not enough. */
 async function planChanges(
   planning: Planning,
@@ -111,12 +112,12 @@ async function planChanges(
   if ((await windows.changes(signal)) === 'updated') {
     const low = await lowMark(planning, checkpoint);
     const window = { field: 'updated', from: new Date(low.getTime() - deps.lookbackMs) } as const;
-    return { mode: 'incremental', kind: 'incremental', words: 'changes', window };
+    return { kind: 'incremental', words: 'changes', window };
   }
   if (!isFresh(checkpoint, clock)) return undefined;
   const since = earlier(clock ?? checkpoint.watermark, checkpoint.watermark).getTime();
   const window = { field: 'created', from: new Date(since - deps.createdWindowMs) } as const;
-  return { mode: 'created-window', kind: 'incremental', words: recentWords, window };
+  return { kind: 'incremental', words: recentWords, window };
 }
 
 /** The words of a walk over what was created of late: older records may have changed meanwhile. */

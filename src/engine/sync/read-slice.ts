@@ -167,11 +167,8 @@ class SliceReader {
       this.#listing?.close(),
     );
     context.writers.push(this.#writer);
-    if (loaded.spared !== undefined) {
-      const rows = plural(loaded.spared, 'row');
-      const why = 'a record of it that was rejected has no name';
-      tell(context, 'warn', `${stream.name}: ${rows} not in the list stay: ${why}`);
-    }
+    const spared = `${plural(loaded.spared ?? 0, 'row')} not in the list stay: a record of it that was rejected has no name`;
+    if (loaded.spared !== undefined) tell(context, 'warn', `${stream.name}: ${spared}`);
     return loaded.isHeld ? { ...end, status: 'partial', isHeld: true } : end;
   }
 }

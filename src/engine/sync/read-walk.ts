@@ -10,7 +10,7 @@ import { endsRun, type Problem, where, worst } from '../context/stream-in-run.ts
 import { narrowCheckpoint } from '../state/checkpoint.ts';
 import { beginSlice, endSlice, type OpenSlice, type SliceEnd, slicesOf } from '../state/walk-state.ts';
 import { confirmed, outcomeOf } from '../verify.ts';
-import { splitIfLarge } from './cut.ts';
+import { readAll, splitIfLarge } from './cut.ts';
 import { ownersOf, removeOwner } from './owners.ts';
 import { readSlice } from './read-slice.ts';
 
@@ -36,60 +36,36 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
   return undefined;
 }
 
-/** An owner that was refused, confirmed by a second request, and its slices. */
-interface Refused {
-  readonly error: Missing | Forbidden;
-  readonly slices: readonly OpenSlice[];
-}
-
 class WalkReader {
   readonly #problems: Problem[] = [];
-  /** By owner. */
-  readonly #refused = new Map<string, Refused>();
+  /** Owners whose refusal was confirmed by a second request, and their slices. */
+  readonly #refused = new Map<string, { error: Missing | Forbidden; slices: readonly OpenSlice[] }>();
   readonly #walking: WalkContext;
-  /** Aborted by the first error that ends the stream or the run: the slices beside it are stopped. */
-  readonly #fatal = new AbortController();
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
 
   constructor(walking: WalkContext, isAnswered: boolean) {
     this.#answered = isAnswered;
-    const { context } = walking;
-    const signal = AbortSignal.any([context.signal, this.#fatal.signal]);
-    this.#walking = { ...walking, context: { ...context, signal } };
+    this.#walking = walking;
   }
 
   async read(slices: readonly OpenSlice[]): Promise<readonly Problem[]> {
-    await this.#readAll(slices);
-    this.#fatal.signal.throwIfAborted();
+    await readAll(this.#walking.context, slices, (open, context) =>
+      this.#readOrCut({ ...this.#walking, context }, open).catch((error) => this.#failed(open, error)),
+    );
     if (this.#refused.size > 0) await this.#judge();
     return this.#problems;
   }
 
-  /** Reads the slices, and what they are cut into. */
-  async #readAll(slices: readonly OpenSlice[]): Promise<void> {
-    const { context } = this.#walking;
-    const read = async (open: OpenSlice): Promise<readonly OpenSlice[]> => {
-      try {
-        context.signal.throwIfAborted();
-        return await this.#readOrCut(open);
-      } catch (error) {
-        await this.#failed(open, error).catch((end: unknown) => this.#fatal.abort(end));
-        return [];
-      }
-    };
-    await Promise.all(slices.map(async (open) => this.#readAll(await context.slot(() => read(open)))));
-  }
-
   /** Reads a slice, or cuts it: then gives its parts. An answer in doubt is requested a second time. */
-  async #readOrCut(open: OpenSlice): Promise<readonly OpenSlice[]> {
-    const { context, stream } = this.#walking;
-    const { parts, count } = await splitIfLarge(this.#walking, open);
+  async #readOrCut(walking: WalkContext, open: OpenSlice): Promise<readonly OpenSlice[]> {
+    const { context, stream } = walking;
+    const { parts, count } = await splitIfLarge(walking, open);
     if (parts !== undefined) return parts;
     const refused = this.#refused.get(open.owner);
     if (refused !== undefined) throw refused.error;
     await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
-    const end = await confirmed((doubt) => readSlice(this.#walking, open, count, doubt));
+    const end = await confirmed((doubt) => readSlice(walking, open, count, doubt));
     // A read without a pass sent no request: no owner has answered.
     this.#answered ||= end.passes > 0;
     if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));
@@ -97,23 +73,20 @@ class WalkReader {
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */
-  async #failed(open: OpenSlice, error: unknown): Promise<void> {
+  async #failed(open: OpenSlice, error: unknown): Promise<readonly []> {
     const { context, stream } = this.#walking;
-    if (!(error instanceof TidemarkError)) throw error;
-    const reason = `${where(stream, open.slice)}: ${error.message}`;
-    if (error instanceof TooOld) {
-      await this.#leave(open, error, 'absent');
-      return tell(context, 'warn', reason);
-    }
+    if (!(error instanceof TidemarkError) || error instanceof Fenced) throw error;
     const isRefused = error instanceof Missing || error instanceof Forbidden;
-    if (isRefused && stream.partitions !== undefined) {
+    if (error instanceof TooOld) tell(context, 'warn', await this.#leave(open, error, 'absent'));
+    else if (isRefused && stream.partitions !== undefined) {
       const { slices = [] } = this.#refused.get(open.owner) ?? {};
       this.#refused.set(open.owner, { error, slices: [...slices, open] });
-      return;
+    } else {
+      const reason = await this.#leave(open, error, 'failed');
+      if (endsRun(error) || isRefused) throw error;
+      this.#problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
     }
-    if (!(error instanceof Fenced)) await this.#leave(open, error, 'failed');
-    if (endsRun(error) || isRefused) throw error;
-    this.#problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
+    return [];
   }
 
   /** Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream. */
@@ -124,8 +97,8 @@ class WalkReader {
     // If an owner failed or answered 403, a 404 of another owner does not prove that the endpoint is missing.
     const mayHave = this.#answered || this.#problems.length > 0;
     const isClosed = [...this.#refused.values()].some(({ error }) => error instanceof Forbidden);
-    for (const [owner, refused] of this.#refused) {
-      const isMissing = refused.error instanceof Missing;
+    for (const [owner, { error, slices }] of this.#refused) {
+      const isMissing = error instanceof Missing;
       const isListed = listed.has(owner);
       const outcome = outcomeOf({
         answer: isMissing ? 'missing' : 'forbidden',
@@ -134,42 +107,46 @@ class WalkReader {
         sibling: mayHave || (isMissing && (isClosed || !isListed)),
         hasDays: false,
       });
-      if (outcome !== 'gone' && outcome !== 'wait') throw refused.error;
-      for (const open of refused.slices)
-        await this.#settle(open, refused.error, outcome, this.#answered && !isListed);
+      if (outcome !== 'gone' && outcome !== 'wait') throw error;
+      for (const open of slices)
+        if (outcome === 'gone') await this.#passBy(open, error, this.#answered && !isListed);
+        else await this.#waitFor(open, error);
     }
   }
 
-  /**
-   * An owner that waits is read again by the next run. One that is gone is passed by; its rows stay, unless the
-   * source neither lists nor refers to it and another one answers (`isUnlisted`).
-   */
-  async #settle(
-    open: OpenSlice,
-    error: TidemarkError,
-    outcome: 'gone' | 'wait',
-    isUnlisted: boolean,
-  ): Promise<void> {
-    const { context, stream } = this.#walking;
-    const isRemoved = outcome === 'gone' && isUnlisted && (await removeOwner(this.#walking, open.slice));
-    await this.#leave(open, error, outcome === 'gone' ? 'absent' : 'failed');
-    const name = where(stream, open.slice);
-    const reason = `${name}: ${error.message}`;
+  /** The owner is read again by the next run. */
+  async #waitFor(open: OpenSlice, error: TidemarkError): Promise<void> {
     const next = 'give the permission, or leave it out of the configuration';
-    if (outcome === 'wait') this.#problems.push({ status: 'forbidden', reason: `${reason}; ${next}` });
-    else if (isRemoved) tell(context, 'info', `${name}: deleted at the source`);
+    const reason = `${await this.#leave(open, error, 'failed')}; ${next}`;
+    this.#problems.push({ status: 'forbidden', reason });
+  }
+
+  /**
+   * The owner is gone: the walk goes on without it. Its rows stay, unless the source neither lists nor refers
+   * to it and another one answers (`isUnlisted`).
+   */
+  async #passBy(open: OpenSlice, error: TidemarkError, isUnlisted: boolean): Promise<void> {
+    const { context, stream } = this.#walking;
+    const isRemoved = isUnlisted && (await removeOwner(this.#walking, open.slice));
+    const reason = await this.#leave(open, error, 'absent');
+    if (isRemoved) tell(context, 'info', `${where(stream, open.slice)}: deleted at the source`);
     else tell(context, 'warn', reason);
   }
 
-  /** Failed: the next run reads it again, and the watermark does not pass it. Absent: the walk goes on without it. */
+  /**
+   * Failed: the next run reads it again, and the watermark does not pass it. Absent: the walk goes on without
+   * it. Gives the reason for people.
+   */
   async #leave(
-    { sliceId }: OpenSlice,
+    { sliceId, slice }: OpenSlice,
     { code, message }: TidemarkError,
     status: 'failed' | 'absent',
-  ): Promise<void> {
-    const { deps, run } = this.#walking.context;
+  ): Promise<string> {
+    const { context, stream } = this.#walking;
+    const { deps, run } = context;
     const end = () => endSlice(deps.warehouse.db, sliceId, run.runId, { status, code, message });
     await withRetry(end).catch(() => undefined);
+    return `${where(stream, slice)}: ${message}`;
   }
 }
 

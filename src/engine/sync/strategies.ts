@@ -16,15 +16,29 @@ import {
 } from '../state/walk-state.ts';
 import { confirmed } from '../verify.ts';
 import { daysThere, earlier, later, midnight, slicesOfDays, span } from './cut.ts';
-import { type Owner, ownersOf } from './owners.ts';
-import { daysSince, fullWords, type Planning, planStream, type StreamPlan } from './plan.ts';
+import { ownersOf } from './owners.ts';
+import {
+  daysSince,
+  fullWords,
+  planningOf,
+  planOf,
+  type Request,
+  type StreamPlan,
+  type Syncing,
+} from './plan.ts';
 import { readWalk } from './read-walk.ts';
 
 /** A stream that is being synced by a plan. */
-interface Syncing extends StreamInRun, Omit<Planning, keyof StreamInRun> {
+interface Planned extends Syncing {
   readonly plan: StreamPlan;
-  /** Whether a good version may resolve an open reject of the stream. */
-  readonly resolves: boolean;
+}
+
+/** Plans what a stream needs now; undefined: nothing. */
+export async function planStream(of: StreamInRun, request: Request): Promise<Planned | undefined> {
+  const { context, stream, tally } = of;
+  const planning = await planningOf({ context, stream, request });
+  const plan = await planOf(planning);
+  return plan && { ...planning, context, stream, tally, plan };
 }
 
 /** An interrupted list, or backfill of a time that was not over, is begun anew when it is older than this. */
@@ -37,19 +51,18 @@ const fullGoesStale = hours(24);
 const besideWords = 'beside';
 
 /** Since the walk began, by the source's clock, in milliseconds. */
-const ageOf = (walk: Walk | undefined, { context }: Syncing): number =>
+const ageOf = (walk: Walk | undefined, { context }: Planned): number =>
   (context.clock ?? new Date()).getTime() - (walk?.clock?.getTime() ?? 0);
 
 /** The open walks that a plan goes on with or replaces: a backfill's are those of the same window only. */
-const openFor = ({ walks, plan }: Syncing): readonly Walk[] =>
+const openFor = ({ walks, plan }: Planned): readonly Walk[] =>
   walks.filter(({ isOpen, kind, words }) => {
-    const isOurs =
-      plan.kind === 'backfill' ? words === plan.words : kind !== 'backfill' || words === besideWords;
-    return isOpen && isOurs;
+    if (plan.kind === 'backfill') return isOpen && words === plan.words;
+    return isOpen && (kind !== 'backfill' || words === besideWords);
   });
 
 /** Whether what an unfinished walk has read counts for the plan. */
-function goesOn(open: Walk, syncing: Syncing): boolean {
+function goesOn(open: Walk, syncing: Planned): boolean {
   const { plan, coverage, request } = syncing;
   const age = ageOf(open, syncing);
   if (open.kind === 'full') {
@@ -64,15 +77,15 @@ function goesOn(open: Walk, syncing: Syncing): boolean {
 }
 
 /** The slices of an earlier walk; none without one. */
-const slicesOfEarlier = ({ context }: Syncing, walk: Walk | undefined): Promise<readonly WalkSlice[]> =>
+const slicesOfEarlier = ({ context }: Planned, walk: Walk | undefined): Promise<readonly WalkSlice[]> =>
   withRetry(() => slicesOf(context.deps.warehouse.db, walk?.walkId));
 
 /**
  * Opens the plan's walk, in place of those that are open, and reads it; `kept`: slices of these that it takes
  * over. Gives what kept it from being complete.
  */
-async function beginWalk(
-  syncing: Syncing,
+export async function beginWalk(
+  syncing: Planned,
   slices: readonly Slice[],
   open: readonly Walk[] = [],
   kept: readonly OpenSlice[] = [],
@@ -90,7 +103,7 @@ const tellResumed = ({ context, stream }: Syncing, { kind }: Pick<Walk, 'kind'>)
   tell(context, 'info', `${stream.name}: goes on with the ${kind} walk that was interrupted`);
 
 /** Reads what is unread of a walk. */
-function readOn(syncing: Syncing, walk: Walk): Promise<Problem | undefined> {
+function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
   const { context, stream, tally, coverage, resolves, request, checkpoint } = syncing;
   const isFirst = checkpoint === undefined;
   const force = request.full || walk.words.startsWith(fullWords('', true));
@@ -102,19 +115,18 @@ function readOn(syncing: Syncing, walk: Walk): Promise<Problem | undefined> {
  * anew, with those owners first that it did not come to. Owners whose records change no more are not read
  * again.
  */
-export async function syncList(syncing: Syncing): Promise<Problem | undefined> {
-  const { stream, plan } = syncing;
+export async function syncList(syncing: Planned): Promise<Problem | undefined> {
+  const { plan } = syncing;
   const open = openFor(syncing);
   const last = open.at(-1);
   const read = (await slicesOfEarlier(syncing, last)).filter(({ state }) => state === 'read');
   const wasRead = new Set(read.map(({ owner }) => owner));
   // Whether what an interrupted walk over all owners has read of some counts for this one.
-  const isBoth = plan.kind === 'full' && last?.kind === 'full' && stream.partitions?.active !== undefined;
-  const isKept = isBoth && ageOf(last, syncing) < staleAfter;
+  const isKept = plan.kind === 'full' && last?.kind === 'full' && ageOf(last, syncing) < staleAfter;
   const owners = await ownersOf(syncing, isKept ? last.walkId : undefined);
-  const isPassed = ({ owner, isActive }: Owner): boolean =>
-    !isActive && (plan.kind === 'incremental' || (isKept && wasRead.has(owner)));
-  const due = owners.filter((owner) => !isPassed(owner));
+  const due = owners.filter(
+    ({ owner, isActive }) => isActive || (plan.kind === 'full' && !(isKept && wasRead.has(owner))),
+  );
   const again = new Set(due.map(({ owner }) => owner));
   const kept = isKept ? read.filter(({ owner }) => !again.has(owner)) : [];
   const unreadFirst = due.toSorted((a, b) => Number(wasRead.has(a.owner)) - Number(wasRead.has(b.owner)));
@@ -126,7 +138,7 @@ export async function syncList(syncing: Syncing): Promise<Problem | undefined> {
  * Changes: everything once, by windows of creation; then what changed since the watermark, less a lookback.
  * An interrupted walk is finished first, slice by slice, and what changed since it began is read after it.
  */
-export async function syncChanges(syncing: Syncing, windows: Windows): Promise<Problem | undefined> {
+export async function syncChanges(syncing: Planned, windows: Windows): Promise<Problem | undefined> {
   const { context, plan, request } = syncing;
   const open = openFor(syncing);
   const unfinished = open.find((walk) => goesOn(walk, syncing));
@@ -135,8 +147,8 @@ export async function syncChanges(syncing: Syncing, windows: Windows): Promise<P
   const problem = await readOn(syncing, unfinished);
   if (unfinished.kind === 'backfill' || unfinished.clock === null) return problem;
   if (problem === undefined) {
-    const next = await confirmed(() => planStream({ ...syncing, request: { ...request, full: false } }));
-    return next.plan && syncChanges({ ...syncing, ...next, context, plan: next.plan }, windows);
+    const next = await confirmed(() => planStream(syncing, { ...request, full: false }));
+    return next && syncChanges(next, windows);
   }
   const field = await windows.changes(context.signal);
   // The slice of a walk over changes has an open end: it is unread, and read whole when it can be.
@@ -144,7 +156,7 @@ export async function syncChanges(syncing: Syncing, windows: Windows): Promise<P
   // What changed since a walk began that cannot be finished; this moves no watermark and is not resumed.
   const back = field === 'updated' ? context.deps.lookbackMs : context.deps.createdWindowMs;
   const window = { field, from: new Date(unfinished.clock.getTime() - back) };
-  const beside = { mode: 'incremental', kind: 'backfill', words: besideWords, window } as const;
+  const beside = { kind: 'backfill', words: besideWords, window } as const;
   await beginWalk({ ...syncing, plan: beside }, [{ window }]);
   return problem;
 }
@@ -154,7 +166,7 @@ export async function syncChanges(syncing: Syncing, windows: Windows): Promise<P
  * restated. Each run opens a walk in place of an unfinished one and takes over its unread slices: an owner
  * that fails or is closed is read from where it was left, and does not hold back the others.
  */
-export async function syncDays(syncing: Syncing, days: Days): Promise<Problem | undefined> {
+export async function syncDays(syncing: Planned, days: Days): Promise<Problem | undefined> {
   const { context, plan, walks } = syncing;
   const owners = await ownersOf(syncing);
   const open = openFor(syncing);
@@ -162,9 +174,9 @@ export async function syncDays(syncing: Syncing, days: Days): Promise<Problem | 
   const complete = plan.kind === 'incremental' ? walks.find(({ isOpen }) => !isOpen) : undefined;
   const last = unfinished ?? complete;
   // What is due since an unfinished walk began is read besides it; nothing of a backfill that goes on.
-  const since = unfinished && (unfinished.clock ?? new Date(unfinished.opened));
-  const goesFurther = since !== undefined && plan.kind !== 'backfill';
-  const due = goesFurther ? await daysSince(syncing, days, since) : unfinished ? undefined : plan.window;
+  const since = unfinished?.clock ?? new Date(unfinished?.opened ?? 0);
+  const besides = () => (plan.kind === 'backfill' ? undefined : daysSince(syncing, days, since));
+  const due = unfinished === undefined ? plan.window : await besides();
   const byOwner = Map.groupBy(await slicesOfEarlier(syncing, last), ({ owner }) => owner);
   const late = await lateIn(syncing, days, last, due?.from);
   const there = daysThere(days, context.clock ?? new Date());

@@ -38,7 +38,7 @@ const finished = (stream: string, more: Partial<StreamReport> = {}): RunEvent =>
     ...more,
   },
 });
-const run: RunEvent = { type: 'run.started', pipeline, runId: '7', kind: 'sync', resumed: false };
+const run: RunEvent = { type: 'run.started', pipeline, runId: '7', kind: 'sync' };
 const note = (level: 'info' | 'warn', message: string): RunEvent => ({
   type: 'note',
   pipeline,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/tables.ts';
 import { newTally } from '../../../src/engine/context/stream-in-run.ts';
-import { lackingIn } from '../../../src/engine/reconcile/missing-rows.ts';
+import { lackingBefore } from '../../../src/engine/reconcile/missing-rows.ts';
 import { type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { kyselyOn } from '../../../src/load/session.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -29,9 +29,10 @@ test('finds what is not in a table of which the server has no statistics, and re
     await client.query('begin; set local random_page_cost = 4');
     await readIds(reconciling, []);
     await client.query(
-      `insert into reconcile_seen select n::text, 0 from generate_series(3, ${stored + 2}) n`,
+      `insert into reconcile_seen select n::text, 'epoch', '2026-01-01Z' from generate_series(3, ${stored + 2}) n`,
     );
-    expect(await lackingIn(reconciling, [0])).toEqual([{ place: 0, records: 2 }]);
+    const [from, to] = [new Date(0), new Date('2026-01-01Z')];
+    expect(await lackingBefore(reconciling, to)).toEqual([{ from, to, records: 2 }]);
     const { rows } = await client.query<{ read: number }>(
       `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relid = 'tracker.issues'::regclass`,
     );

@@ -233,7 +233,7 @@ test('of several pipelines those are run again that failed', async () => {
       [seen.length === 1 ? 'succeeded' : 'failed'],
     );
     const kind: RunKind = 'sync';
-    how.observe({ type: 'run.started', pipeline: 'tracker', runId, kind, resumed: false });
+    how.observe({ type: 'run.started', pipeline: 'tracker', runId, kind });
     return seen.length < 3 ? { ...report(ask, 'partly_failed'), passesAfterMs: 0 } : report(ask);
   };
   await during(run, allOver);

@@ -121,7 +121,7 @@ test('what a run ends with is what its request ends with, and its runs and log s
   );
   const runner = runnerOf(async (ask, { observe, trigger }) => {
     expect(trigger).toBe('api');
-    observe({ type: 'run.started', pipeline: 'tracker', runId: '41', kind: 'sync', resumed: false });
+    observe({ type: 'run.started', pipeline: 'tracker', runId: '41', kind: 'sync' });
     observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'mind\u0007 this' });
     return { ...report(ask, 'partly_failed'), error: { code: 'partial', message: 'issues is not complete' } };
   });
