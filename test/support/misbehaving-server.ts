@@ -142,21 +142,26 @@ export const raw = (name: string, bytes: string): Reply => ({
   run: (response) => void response.socket?.end(bytes),
 });
 
-/** Begins an answer and ends the connection in good order. `length` announces more; absent: chunks without their end. */
-const broken = (name: string, body: string, length: Headers = {}): Reply => ({
-  name,
+/** Sends the first `keep` bytes, then ends the connection in good order. */
+export const endedAt = (body: Buffer | string, keep: number, headers: Headers = {}): Reply => ({
+  name: 'cut',
   run: (response) => {
-    response.writeHead(200, { ...jsonType, ...length });
-    response.write(body, () => response.socket?.end());
+    response.writeHead(200, { ...jsonType, ...headers });
+    response.write(Buffer.from(body).subarray(0, keep), () => response.socket?.end());
   },
 });
 
 /** Announces more than it sends, then ends the connection in good order. */
-export const tooShort = (body: string, missing: number): Reply =>
-  broken('too short', body, { 'content-length': String(Buffer.byteLength(body) + missing) });
+export const tooShort = (body: string, missing: number): Reply => ({
+  ...endedAt(body, Infinity, { 'content-length': String(Buffer.byteLength(body) + missing) }),
+  name: 'too short',
+});
 
 /** Chunked, and closed before the terminator. */
-export const unterminated = (body: string): Reply => broken('unterminated', body);
+export const unterminated = (body: string): Reply => ({
+  ...endedAt(body, Infinity),
+  name: 'unterminated',
+});
 
 /** One byte every so often, for ever. */
 export const drip = (everyMs: number): Reply => ({
