@@ -1,24 +1,21 @@
 /** F1 of the guarantees: what HTTP and the servers behind it can do. Each fault is shown to have fired, and the end is the source's truth. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import * as faults from '../../simulators/shared/faults.ts';
 import type { When } from '../../simulators/shared/script.ts';
 import { AuthFailed, Unreachable } from '../../src/core/errors.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
-import { hasty, openRig, type Rig, type RigRun } from '../support/rig.ts';
-import { smallSite } from '../support/small-site.ts';
+import { hasty, type Rig, type RigRun, testRig } from '../support/rig.ts';
 
 const search = '/rest/api/3/search/jql';
 const issues = { streams: ['issues'] };
 const ofIssues = { issuesOnly: true };
 
 let rig: Rig;
-const open = async (options: TrackerOptions = {}): Promise<Rig> => {
-  rig = await openRig({ ...smallSite, dialect: 'contract', ...options });
-  return rig;
+const open = async (options: TrackerOptions = {}): Promise<void> => {
+  rig = await testRig({ dialect: 'contract', ...options });
 };
-afterEach(() => rig.close());
 
 /** The second page of the walk over the issues. */
 const secondPage: When = {
@@ -76,7 +73,7 @@ test.each([
 });
 
 test('a list of users that took the vendor too long, which it says by 409, is asked for again', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  await open({ dialect: 'vendor' });
   const people = rig.tracker.oracle().users.length;
   const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/users/search', times: 2 }, faults.status(409));
   const report = await rig.sync({ streams: ['users'] });
