@@ -1,8 +1,17 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
+export type Moment = readonly [RegExp, ...RegExp[]];
+
+/** Hears the moments in what a client sends. */
+interface Ear {
+  readonly left: Moment[];
+  readonly act: () => void | Promise<void>;
+  heard: number;
+}
+
 /** A TCP proxy in front of a server, whose wire can be cut in the ways networks have. */
-export interface Proxy {
+export interface Wire {
   readonly port: number;
   /** Bytes stop passing in both directions, without a word: a half-open connection. */
   freeze(): void;
@@ -10,18 +19,40 @@ export interface Proxy {
   thaw(): void;
   /** Every connection breaks, those that are being made, too. */
   cut(): void;
+  /**
+   * Does `act` at each of these moments in turn, just before the bytes that end it reach the server. A moment: what the
+   * client sends, one after the other. While `act` lasts, connections are refused and nothing else is a moment.
+   */
+  at(moments: readonly Moment[], act: () => void | Promise<void>): { readonly fired: () => number };
   /** Connections that were made until now. */
   readonly connections: number;
   close(): Promise<void>;
 }
 
-export async function proxy(to: { readonly host: string; readonly port: number }): Promise<Proxy> {
+export async function proxy(to: { readonly host: string; readonly port: number }): Promise<Wire> {
   const sockets = new Set<net.Socket>();
-  let wire = { frozen: false };
+  let line = { frozen: false };
   let connections = 0;
+  let ear: Ear = { left: [], act: () => undefined, heard: 0 };
+  let isActing = false;
+  const hear = async (chunk: Buffer): Promise<void> => {
+    const [moment] = ear.left;
+    if (isActing || !moment?.[ear.heard]?.test(chunk.toString('latin1'))) return;
+    ear.heard += 1;
+    if (ear.heard < moment.length) return;
+    ear.heard = 0;
+    ear.left.shift();
+    isActing = true;
+    try {
+      await ear.act();
+    } finally {
+      isActing = false;
+    }
+  };
   const server = net.createServer((client) => {
+    if (isActing) return void client.destroy();
     connections++;
-    const mine = wire;
+    const mine = line;
     const upstream = net.connect(to);
     for (const [from, into] of [
       [client, upstream],
@@ -29,6 +60,7 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     ] as const) {
       sockets.add(from);
       from.on('data', (chunk) => {
+        if (from === client) void hear(chunk);
         if (!mine.frozen) into.write(chunk);
       });
       from.on('close', () => {
@@ -45,13 +77,18 @@ export async function proxy(to: { readonly host: string; readonly port: number }
   return {
     port: address.port,
     freeze: () => {
-      wire.frozen = true;
+      line.frozen = true;
     },
     thaw: () => {
-      wire = { frozen: false };
+      line = { frozen: false };
     },
     cut: () => {
       for (const socket of sockets) socket.destroy();
+    },
+    at: (moments, act) => {
+      const mine: Ear = { left: [...moments], act, heard: 0 };
+      ear = mine;
+      return { fired: () => moments.length - mine.left.length };
     },
     get connections() {
       return connections;
