@@ -190,35 +190,6 @@ describe('issues that an older program read', () => {
     expect(await count('status is null')).toBe(0);
     expect(await syncAfter(0)).toBeLessThan(all());
   });
-
-  test('are read anew with long histories, which do not come with their issues', async () => {
-    const automated: Fault = {
-      name: 'what made a change',
-      answer: (answer) => {
-        const body = String(answer.body);
-        const made = body.replaceAll('"items":[', '"historyMetadata":{"type":"automation"},"items":[');
-        return { ...answer, body: Buffer.from(made) };
-      },
-    };
-    await synced({ embedded: { changelog: 2, comments: 3, worklogs: 2 } }, () => {
-      for (const endpoint of ['/rest/api/3/search/jql', '/rest/api/3/issue/{id}/changelog'])
-        rig.tracker.script.at({ endpoint, ...always }, automated);
-    });
-    const changes = async () => {
-      const made = `_extra -> 'historyMetadata' ->> 'type' = 'automation'`;
-      const query = `select count(*) filter (where ${made})::int as made, count(*)::int as n from tracker.issue_changelog`;
-      return (await rig.rows<{ made: number; n: number }>(query))[0];
-    };
-    const before = await changes();
-    expect(before?.n).toBeGreaterThan(100);
-    expect(before?.made).toBe(before?.n);
-    const columns = ['issue_changelog set _extra = null', 'issues set _row_hash = 1'];
-    await leave(`regexp_replace(scope, 'edition .', 'edition 4')`, ...columns);
-    await syncAfter(3 * day);
-    expect(await changes()).toEqual(before);
-    rig.tracker.clock.advance(3 * day);
-    expect((await rig.sync(streams)).counts).toMatchObject({ updated: 0, inserted: 0 });
-  });
 });
 
 /** The field that was made last. Without it, a list looks as it did before the field was made. */

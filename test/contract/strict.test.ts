@@ -71,24 +71,18 @@ test('a list that is refused after its first page is not continued with other pa
   expect(sent.filter(({ query }) => query.includeInactiveUsers === undefined)).toEqual([]);
 });
 
-/** An answer whose instants are written in another way. */
-const written = (name: string, instant: (at: string) => string): Fault => ({
-  name,
-  answer: (answer) => {
-    const body = answer.body.toString();
-    const instants = /("(?:created|updated)":)"([^"]*)"/g;
-    return { ...answer, body: Buffer.from(body.replace(instants, (_, key, at) => `${key}${instant(at)}`)) };
-  },
-});
-
-test.each([
-  ['whole seconds, with epoch literals alone', (at: string) => `"${at.replace(/\.\d+/, '')}"`, true],
-  ['numbers of seconds', (at: string) => String(Math.floor(Date.parse(at) / 1000)), false],
-])('instants that a search writes as %s are read', async (name, instant, epochAlone) => {
+test('a tracker that writes whole seconds and reads epoch literals alone is read', async () => {
   const rig = await testRig({ dialect: 'contract', bare: true, issues: 40 });
+  const wholeSeconds: Fault = {
+    name: 'whole seconds',
+    answer: (answer) => {
+      const instants = /("(?:created|updated)":"[^"]*?)\.\d+/g;
+      return { ...answer, body: Buffer.from(String(answer.body).replace(instants, '$1')) };
+    },
+  };
   const isQuoted = ({ body }: { body?: unknown }): boolean =>
-    epochAlone && /(created|updated)[ <>=]+\\?"?\d{4}[-/]/.test(JSON.stringify(body));
-  rig.tracker.script.at({ endpoint: search, ...always }, written(name, instant));
+    /(created|updated)[ <>=]+\\?"?\d{4}[-/]/.test(JSON.stringify(body));
+  rig.tracker.script.at({ endpoint: search, ...always }, wholeSeconds);
   rig.tracker.script.at({ endpoint: search, ...always, match: isQuoted }, status(400));
   for (let run = 0; run < 2; run += 1) {
     expect(await rig.sync(issues)).toMatchObject(succeeded);

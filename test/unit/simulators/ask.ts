@@ -11,7 +11,7 @@ export interface Got {
   };
 }
 
-/** What pages and errors of all endpoints are made of; each has some of it. */
+/** Members of pages and errors of all endpoints; each has some of them. */
 export interface Body {
   readonly startAt: number;
   readonly maxResults: number;
@@ -33,22 +33,13 @@ export interface Reply {
   readonly body: Body;
 }
 
-export interface Ask {
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
-  search(body: unknown): Promise<Reply>;
-  /** All issues of a query, page by page, in either tongue. */
-  walk(
-    jql: string,
-    options?: { readonly fields?: readonly string[]; readonly size?: number; readonly expand?: string },
-  ): Promise<readonly Got[]>;
-}
-
 export const basic = (tracker: Pick<TrackerSimulator, 'email' | 'token'>): string =>
   `Basic ${Buffer.from(`${tracker.email}:${tracker.token}`).toString('base64')}`;
 
-/** Asks the simulator as its account does; other headers replace those of the account. */
-export const ask = (tracker: TrackerSimulator): Ask => {
+export type Ask = ReturnType<typeof ask>;
+
+/** Sends requests as the simulator's account; other headers replace those of the account. */
+export const ask = (tracker: TrackerSimulator) => {
   const send = async (path: string, init: RequestInit): Promise<Reply> => {
     const response = await fetch(path.startsWith('http') ? path : `${tracker.url}${path}`, {
       redirect: 'manual',
@@ -58,35 +49,37 @@ export const ask = (tracker: TrackerSimulator): Ask => {
     const json = response.headers.get('content-type')?.includes('json') === true && text !== '';
     return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : {} };
   };
-  const get: Ask['get'] = (path, headers = {}) =>
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     send(path, { headers: { authorization: basic(tracker), ...headers } });
-  const post: Ask['post'] = (path, body, headers = {}) =>
+  const post = (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
     send(path, {
       method: 'POST',
       headers: { authorization: basic(tracker), 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-  const search: Ask['search'] = (body) => post('/rest/api/3/search/jql', body);
+  const search = (body: unknown) => post('/rest/api/3/search/jql', body);
   return {
     get,
     post,
     search,
-    walk: async (jql, { fields = ['*all'], size = 100, expand } = {}) => {
+    /** All issues of a query, page by page, in either dialect. */
+    walk: async (
+      jql: string,
+      {
+        fields = ['*all'],
+        size = 100,
+        ...more
+      }: { fields?: readonly string[]; size?: number; expand?: string } = {},
+    ): Promise<readonly Got[]> => {
       const found: Got[] = [];
-      let place: Readonly<Record<string, unknown>> = {};
+      let next: Readonly<Record<string, unknown>> = more;
       for (;;) {
-        const { status, body, text } = await search({
-          jql,
-          fields,
-          maxResults: size,
-          ...(expand === undefined ? {} : { expand }),
-          ...place,
-        });
+        const { status, body, text } = await search({ jql, fields, maxResults: size, ...next });
         if (status !== 200) throw new Error(`search answered ${status}: ${text}`);
         found.push(...body.issues);
-        if (body.nextPageToken !== undefined) place = { nextPageToken: body.nextPageToken };
+        if (body.nextPageToken !== undefined) next = { ...next, nextPageToken: body.nextPageToken };
         else if (typeof body.total === 'number' && body.startAt + body.maxResults < body.total)
-          place = { startAt: body.startAt + body.maxResults };
+          next = { ...next, startAt: body.startAt + body.maxResults };
         else return found;
       }
     },

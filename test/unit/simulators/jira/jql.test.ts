@@ -47,20 +47,15 @@ describe('dates', () => {
   });
 
   test.each([
-    '"2025-02-30"',
-    '"2025-06-10T10:30:00Z"',
-    '"2025-06-10 10:30:15"',
-    '"1749565800000"',
-    'yesterday',
-    '"2025-06/10"',
-    '"2025-06-10 24:00"',
+    ...['"2025-02-30"', '"2025-06-10T10:30:00Z"', '"2025-06-10 10:30:15"', '"1749565800000"'],
+    ...['yesterday', '"2025-06/10"', '"2025-06-10 24:00"'],
   ])('%s is no date', async (literal) => {
     const { status, body } = await search({ jql: `created >= ${literal}` });
     expect(status).toBe(400);
     expect(body.errorMessages?.[0]).toContain('is invalid. Valid formats include');
   });
 
-  test('the zone of a query is that of the account when it asks', async () => {
+  test('the zone of a query is that of the account at the time of the query', async () => {
     const before = await ids('created >= "2025-06-10 10:30"');
     tracker.state.setTimeZone('Asia/Tokyo');
     const after = await ids('created >= "2025-06-10 10:30"');
@@ -105,15 +100,12 @@ describe('civil time', () => {
     expect(stampIn('UTC', 0)).toBe('1970-01-01T00:00:00.000+0000');
   });
 
-  test('reading back what was written gives the instant, in every zone and hour of two years', () => {
-    for (const zone of [
-      'Europe/Berlin',
-      'America/New_York',
-      'Australia/Lord_Howe',
-      'Asia/Kolkata',
-      'Africa/Casablanca',
-    ])
-      for (let at = utc('2024-01-01T00:17'); at < utc('2026-01-01T00:00'); at += 3_600_000) {
+  test('reading back what was written gives the instant, in every hour around the changes of clocks', () => {
+    const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata'];
+    for (const zone of [...zones, 'Africa/Casablanca'])
+      for (let n = 0; n < 90 * 24; n += 1) {
+        // 45 days in spring and 45 in autumn.
+        const at = utc(n % 2 === 0 ? '2024-03-01T00:17' : '2024-10-01T00:17') + Math.floor(n / 2) * 3_600_000;
         const stamp = stampIn(zone, at);
         expect(Date.parse(stamp)).toBe(at);
         const wall = Date.parse(`${stamp.slice(0, 23)}Z`);
@@ -147,16 +139,14 @@ describe('conditions', () => {
   });
 
   test.each([
-    'created >',
-    'created >= "2024-01-01" AND',
-    'project = (PAY)',
-    'x',
-    'created >= "2024-01-01" ORDER BY',
-    'key ~ PAY',
-    'project in PAY',
-    '"unclosed',
-    'created in (1)',
-    'nofield = 1',
+    ...[
+      'created >',
+      'created >= "2024-01-01" AND',
+      'project = (PAY)',
+      'x',
+      'created >= "2024-01-01" ORDER BY',
+    ],
+    ...['key ~ PAY', 'project in PAY', '"unclosed', 'created in (1)', 'nofield = 1'],
     'created >= 1 ORDER BY nofield',
   ])('%s is refused with a reason', async (jql) => {
     const { status, body } = await search({ jql });
@@ -165,14 +155,12 @@ describe('conditions', () => {
   });
 
   test('order is by number within a project, by time otherwise, up or down', async () => {
-    const up = (await walk('created >= 0 ORDER BY key ASC', { fields: ['id'] })).map((one) => one.id);
-    const down = (await walk('created >= 0 ORDER BY key DESC', { fields: ['id'] })).map((one) => one.id);
-    expect(down).toEqual(up.toReversed());
-    const byCreated = (await walk('created >= 0 ORDER BY created', { fields: ['id'] })).map((one) => one.id);
-    expect(byCreated).toEqual(truth.toSorted((a, b) => a.created - b.created).map((one) => one.id));
-    const byUpdated = (await walk('created >= 0 ORDER BY updated DESC, key', { fields: ['id'] })).map(
-      (one) => one.id,
-    );
+    const ordered = async (order: string) =>
+      (await walk(`created >= 0 ORDER BY ${order}`, { fields: ['id'] })).map((one) => one.id);
+    expect(await ordered('key DESC')).toEqual((await ordered('key ASC')).toReversed());
+    const oldestFirst = truth.toSorted((a, b) => a.created - b.created).map((one) => one.id);
+    expect(await ordered('created')).toEqual(oldestFirst);
+    const byUpdated = await ordered('updated DESC, key');
     const times = new Map(truth.map((one) => [one.id, one.updated]));
     expect(new Set(byUpdated)).toEqual(new Set(times.keys()));
     expect(byUpdated.map((id) => times.get(id))).toEqual([...times.values()].sort((a, b) => b - a));

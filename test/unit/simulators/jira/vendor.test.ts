@@ -42,68 +42,56 @@ describe('search by page token', () => {
     ).toHaveLength(100);
   });
 
-  test.each([
-    { startAt: 0 },
-    { total: 1 },
-    { jql: 5 },
-    { fields: 'summary' },
-    { properties: ['a', 'b', 'c', 'd', 'e', 'f'] },
-  ])('a body with %j is an invalid request payload', async (wrong) => {
-    const { status, body } = await search({ jql, ...wrong });
-    expect(status).toBe(400);
-    expect(body).toEqual({
-      errorMessages: ['Invalid request payload. Refer to the REST API documentation and try again.'],
-    });
+  test('an invalid body, a maxResults out of range and an unbounded query are refused', async () => {
+    const payload = 'Invalid request payload. Refer to the REST API documentation and try again.';
+    const six = { properties: ['a', 'b', 'c', 'd', 'e', 'f'] };
+    const refused = [
+      ...[{ startAt: 0 }, { total: 1 }, { jql: 5 }, { fields: 'summary' }, six].map((body) => [
+        body,
+        payload,
+      ]),
+      ...[0, -1, 5001, null].map((maxResults) => [{ maxResults }, 'between 1 and 5,000']),
+      ...['', 'ORDER BY key ASC', 'order by created'].map((query) => [
+        { jql: query },
+        'Unbounded JQL queries are not allowed here',
+      ]),
+    ] as const;
+    for (const [body, message] of refused) {
+      const reply = await search({ jql, ...Object(body) });
+      expect([body, reply.status, ...(reply.body.errorMessages ?? [])]).toEqual([
+        body,
+        400,
+        expect.stringContaining(String(message)),
+      ]);
+    }
   });
-
-  test.each([0, -1, 5001, null])('maxResults %j is out of range', async (maxResults) => {
-    const { status, body } = await search({ jql, maxResults });
-    expect(status).toBe(400);
-    expect(body.errorMessages?.[0]).toContain('between 1 and 5,000');
-  });
-
-  test.each(['', 'ORDER BY key ASC', 'order by created'])(
-    'the unbounded query %j is refused',
-    async (query) => {
-      const { status, body } = await search({ jql: query });
-      expect(status).toBe(400);
-      expect(body.errorMessages?.[0]).toContain('Unbounded JQL queries are not allowed here');
-    },
-  );
 
   test('a token belongs to its query and dies with age; an empty one is the first page', async () => {
     const first = await search({ jql, fields: ['id'], maxResults: 10 });
     const nextPageToken = first.body.nextPageToken;
     expect((await search({ jql, nextPageToken, maxResults: 10 })).status).toBe(200);
     expect((await search({ jql: 'project = PAY', nextPageToken })).status).toBe(400);
-    expect((await search({ jql, nextPageToken: '', maxResults: 10 })).body.issues).toEqual(first.body.issues);
-    expect((await search({ jql, nextPageToken: null, maxResults: 10 })).body.issues).toEqual(
-      first.body.issues,
-    );
+    for (const none of ['', null])
+      expect((await search({ jql, nextPageToken: none, maxResults: 10 })).body.issues).toEqual(
+        first.body.issues,
+      );
     tracker.clock.advance(61_000);
     expect((await search({ jql, nextPageToken })).status).toBe(410);
     tracker.clock.set(now);
   });
 
-  test('a token leads on from its key, whatever came or went before it', async () => {
+  test('a token continues after its key, whatever came or went before it', async () => {
     const before = await walk(jql, { fields: ['key'] });
-    const first = await search({ jql, fields: ['key'], maxResults: 10 });
-    const gone = first.body.issues[3]?.id ?? '';
-    const last = first.body.issues[9]?.id ?? '';
-    tracker.state.delete(gone);
-    tracker.state.delete(last);
-    const second = await search({
-      jql,
-      fields: ['key'],
-      maxResults: 10,
-      nextPageToken: first.body.nextPageToken,
-    });
-    tracker.state.restore(gone);
-    tracker.state.restore(last);
+    const page = { jql, fields: ['key'], maxResults: 10 };
+    const { issues, nextPageToken } = (await search(page)).body;
+    const gone = [issues[3]?.id ?? '', issues[9]?.id ?? ''];
+    for (const id of gone) tracker.state.delete(id);
+    const second = await search({ ...page, nextPageToken });
+    for (const id of gone) tracker.state.restore(id);
     expect(second.body.issues).toEqual(before.slice(10, 20));
   });
 
-  test('an issue that is not there is an error in a query for it', async () => {
+  test('an unknown issue is an error in a query for it', async () => {
     expect((await search({ jql: 'key = PAY-99999' })).status).toBe(400);
     expect((await search({ jql: 'id in (99999999)' })).status).toBe(400);
     expect((await search({ jql: 'id in (10001, 10002)' })).body.issues).toHaveLength(2);
@@ -113,17 +101,16 @@ describe('search by page token', () => {
 describe('credentials', () => {
   const wrong = { authorization: `Basic ${Buffer.from('sync@example.com:expired').toString('base64')}` };
 
-  test.each(['/rest/api/3/project/search', '/rest/agile/1.0/board', '/rest/api/3/field/search'])(
-    '%s looks like an empty site to wrong ones',
-    async (path) => {
-      const reply = await get(path, wrong);
+  test('to wrong ones every list looks like that of an empty site', async () => {
+    for (const path of ['api/3/project/search', 'agile/1.0/board', 'api/3/field/search']) {
+      const reply = await get(`/rest/${path}`, wrong);
       expect(reply.status).toBe(200);
       expect(reply.body.values).toEqual([]);
       expect(reply.headers.get('x-seraph-loginreason')).toBe('AUTHENTICATED_FAILED');
-    },
-  );
+    }
+  });
 
-  test('the search finds nothing, an issue is not there, and only /myself says why', async () => {
+  test('to wrong ones the search is empty, an issue is missing, and only /myself says why', async () => {
     const found = await post('/rest/api/3/search/jql', { jql }, wrong);
     expect(found.body).toEqual({ isLast: true, issues: [] });
     expect((await get('/rest/api/3/issue/10001', wrong)).status).toBe(404);
