@@ -170,12 +170,9 @@ export const longContentLength = (more = 100): Fault => ({
 export const truncatedJson = (drop = 10): Fault =>
   body('truncated JSON', (bytes) => bytes.subarray(0, Math.max(0, bytes.length - drop)));
 
-/** Something stands behind the JSON. */
+/** Text follows the JSON. */
 export const trailingGarbage = (text = 'garbage'): Fault =>
   body('trailing garbage', (bytes) => Buffer.concat([bytes, Buffer.from(text)]));
-
-/** The document comes twice. */
-export const twoDocuments: Fault = body('two documents', (bytes) => Buffer.concat([bytes, bytes]));
 
 /** A login page with status 200. */
 export const htmlPage: Fault = instead(
@@ -194,8 +191,6 @@ export const errorWith200: Fault = instead(
 );
 
 export const empty200: Fault = instead('empty 200', 200, 'application/json', '');
-
-export const noContent: Fault = instead('204', 204, undefined, '');
 
 /** The right body under another content type; undefined: under none. */
 export const contentType = (type: string | undefined): Fault => ({

@@ -104,19 +104,6 @@ describe('an offset walk', () => {
         );
   });
 
-  test('a server that lowers maxResults half-way, and gives short pages, loses nothing', async () => {
-    const list = names(30);
-    const most = [4, 3, 1, 2, 1, 4];
-    const { http, server } = await serve((arrived, n) => ({
-      ...slice(list, arrived, most[n % 6] ?? 1),
-      name: `at most ${most[n % 6]}`,
-    }));
-    const { ids, end } = await walked(http, walkOf(offset()));
-    expect(ids).toEqual(list);
-    expect(end).toMatchObject({ matched: true, passes: 1, fetched: 30 });
-    expect(server.fired).toContain('at most 1');
-  });
-
   test.each<[string, unknown, boolean]>([
     ['missing', undefined, true],
     ['−1', -1, true],

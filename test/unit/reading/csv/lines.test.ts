@@ -85,7 +85,7 @@ test('any table, written in any dialect and cut anywhere, is read as the same ce
       // Each line has its exact text.
       expect(linesOf(whole).map(textOf)).toEqual(lines.slice(1));
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
