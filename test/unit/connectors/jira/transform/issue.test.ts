@@ -652,9 +652,8 @@ describe('any JSON', () => {
     'a\0',
     '\ud800',
     {},
-    [],
   ];
-  const anything = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(...odd));
+  const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom<unknown>([], ...odd));
   const some = (keys: readonly string[]) =>
     fc.record(Object.fromEntries(keys.map((key) => [key, anything])), { requiredKeys: [] });
   const users = fc.oneof(anything, some(words('accountId displayName')));
