@@ -442,7 +442,7 @@ describe('answers that say no', () => {
     ['control characters and line breaks', { message: 'a\r\n\u001b[31mb\u202ec' }, ['a [31mb c']],
     ['a long one', { message: 'x'.repeat(5000) }, ['x'.repeat(5000)]],
     ['an odd one', { errorMessages: [1, null, { a: 1 }], errors: 'x', message: 7 }, ['x']],
-  ])("the server's own words are kept: %s", async (name, body, messages) => {
+  ])("the server's messages are kept: %s", async (name, body, messages) => {
     const type = name === 'problem+json' ? 'application/problem+json' : 'application/json';
     const error = await failure(
       await serve(

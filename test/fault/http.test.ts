@@ -1,4 +1,4 @@
-/** F1 of the guarantees: what HTTP and the servers behind it can do. Each fault is shown to have fired, and the end is the source's truth. */
+/** F1 of the guarantees: faults of HTTP and of servers. Each fault is shown to have fired, and the warehouse equals the source at the end. */
 
 import { expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
@@ -72,7 +72,7 @@ test.each([
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
-test('a list of users that took the vendor too long, which it says by 409, is asked for again', async () => {
+test('a list of users that is refused by 409, as it took the vendor too long, is read again', async () => {
   await open({ dialect: 'vendor' });
   const people = rig.tracker.oracle().users.length;
   const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/users/search', times: 2 }, faults.status(409));

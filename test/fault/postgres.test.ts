@@ -65,7 +65,7 @@ const lockIsWaitedFor = (): Promise<void> =>
     .toBeGreaterThan(0);
 
 /** Another client of the warehouse, in a transaction. */
-const somebody = async (): Promise<pg.Client> => {
+const otherClient = async (): Promise<pg.Client> => {
   const client = new pg.Client({ connectionString: cluster.url(name) });
   await client.connect();
   await client.query('begin');
@@ -185,7 +185,7 @@ test('a replica that takes over without the last commits ends the run, and the n
       comeBack = await cluster.keep();
     }),
   );
-  // Asked for behind the boards: these were stored since, and that was confirmed.
+  // Sprints are read after the boards, which are stored and confirmed by now.
   const later = script.at(
     { endpoint: '/rest/agile/1.0/board/{boardId}/sprint' },
     meanwhile(async () => comeBack?.()),
@@ -238,13 +238,13 @@ test('D7: a disk that is full fails the run, the server stays up, and with space
   }
 });
 
-test('D8: a deadlock with somebody else is survived: the whole transaction is done again', async () => {
+test('D8: after a deadlock with another client the whole transaction is done again', async () => {
   await rig.sync(issues);
   const ids = [...rig.tracker.oracle().issues.keys()].sort((a, b) => Number(a) - Number(b));
   const [first = '', last = ''] = [ids[0], ids.at(-1)];
   rig.tracker.clock.advance(60_000);
   for (const id of ids) rig.tracker.state.update(id, { summary: `Changed ${id}` });
-  const human = await somebody();
+  const human = await otherClient();
   // They wait longer for a deadlock to be found than the server's default: the run is its victim.
   await human.query("set deadlock_timeout = '20s'");
   await human.query('update tracker.issues set summary = summary where id = $1', [last]);
@@ -264,9 +264,9 @@ test('D8: a deadlock with somebody else is survived: the whole transaction is do
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
-test('D9: a table that somebody else has locked is waited for', async () => {
+test('D9: a table that another client has locked is waited for', async () => {
   const usual = await cluster.connect(name);
-  const human = await somebody();
+  const human = await otherClient();
   await human.query('lock table tracker.issues in access exclusive mode');
   const running = rig.sync(issues, { deps: { warehouse: usual } });
   await lockIsWaitedFor();
@@ -309,7 +309,7 @@ test('D10: a server without a free connection is waited for', async () => {
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
-test('D18: crashed runs leave no staging tables behind', async () => {
+test('D18: crashed runs leave no staging tables', async () => {
   await rig.sync(issues);
   for (let run = 0; run < 2; run += 1) {
     rig.tracker.clock.advance(60_000);

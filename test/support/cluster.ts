@@ -20,7 +20,7 @@ export interface TestCluster {
   readonly template: string;
   /** How a copy of the template is seen to be as it again. */
   readonly pristine: Pristine;
-  /** Why there is no template, if the migrations fail: told by the tests that ask for one, and by no other. */
+  /** Why there is no template, if the migrations fail: the message of tests that need one. */
   readonly broken: string | undefined;
   /** A test that keeps its database says so in this file. */
   readonly keep: string;

@@ -1,4 +1,4 @@
-/** An HTTP proxy on this machine, as companies have them: tunnels for https, forwards http. Whatever host is asked for, one local port answers. */
+/** An HTTP proxy on this machine, as companies have them: tunnels for https, forwards http. One local port answers for every host. */
 
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ export interface ForwardProxy {
   close(): Promise<void>;
 }
 
-/** `to`: the port that stands for every host. `answer`: refuses with this status; `silent`: never answers. */
+/** `to`: the port that answers for every host. `answer`: refuses with this status; `silent`: never answers. */
 export async function forwardProxy(
   to: number,
   answer: 'lets through' | 'silent' | 'breaks off' | number = 'lets through',

@@ -6,11 +6,11 @@ import { type Ear, everyAct, firstMessage } from './postgres-wire.ts';
 export interface Cut {
   /** The n-th message counts, over all connections, from 1. */
   readonly n: number;
-  /** before: the server never gets it. after: the server gets it and acts on it, its answer reaches nobody. */
+  /** before: the server never gets it. after: the server gets it and acts on it, its answer is lost. */
   readonly side: 'before' | 'after';
 }
 
-/** A proxy that understands what a client says to Postgres, and can cut every wire at a chosen message. */
+/** A proxy that reads the messages of a client to Postgres, and can cut every connection at a chosen one. */
 export interface PostgresProxy {
   /** `DATABASE_URL` with the proxy in the server's place. */
   readonly url: string;
@@ -79,7 +79,7 @@ export async function postgresProxy(
       ear.answered(chunk);
       if (!client.destroyed) client.write(chunk);
     });
-    // Whoever goes takes the other end along; what was written before is still delivered.
+    // An end that closes closes the other; what was written before is still delivered.
     client.on('close', () => upstream.end());
     upstream.on('close', () => {
       pairs.delete(pair);

@@ -58,13 +58,13 @@ test('on an old Node without the pinned one it says what to do and exits 2', asy
   expect(program.said()).toContain('https://nodejs.org');
 });
 
-test('on a new Node it runs main.ts itself, with the words and the exit code', async () => {
+test('on a new Node it runs main.ts itself, and passes arguments and exit code', async () => {
   const program = run(launcher, ['exit', '5']);
   expect(JSON.parse(await program.line())).toEqual({ pid: program.pid, words: ['exit', '5'] });
   expect(await program.ended()).toBe(5);
 });
 
-test('on an old Node the pinned one takes over: words, signals, exit code and way of ending pass', async () => {
+test('on an old Node the pinned one takes over: arguments, signals, exit code and way of ending pass', async () => {
   pin();
   const minded = old('20.20.2', 'mind', 'two words');
   const reported = JSON.parse(await minded.line());

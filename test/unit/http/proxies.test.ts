@@ -48,7 +48,7 @@ const caught = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('a source behind a proxy', () => {
+describe('a source that is reached through a proxy', () => {
   test('is read by https through a tunnel: the proxy sees the host alone, and its credentials stay with it', async () => {
     trusting(other);
     const server = await site();
