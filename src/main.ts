@@ -4,9 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { CommanderError } from 'commander';
 import type { Context } from './cli/context.ts';
-import { causes, codeOfError, describe, exit, type StopSignal } from './cli/exit.ts';
+import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
 import { openSink } from './cli/terminal.ts';
 import { Interrupted } from './core/errors.ts';
@@ -19,10 +18,10 @@ export async function main(host: NodeJS.Process = process): Promise<void> {
   const args = host.argv.slice(2);
   const options = { env: host.env, noColor: args.includes('--no-color') };
   const sinks = { out: openSink(host.stdout, options), err: openSink(host.stderr, options) };
-  const flags = { json: args.includes('--json') };
+  const printing = { ...sinks, json: args.includes('--json') };
   // Errors outside a verb, such as a full disk under standard output.
   const defect = (error: unknown): void => {
-    report(error, sinks, flags);
+    report(error, printing);
     host.exit(exit.failed);
   };
   host.on('uncaughtException', defect);
@@ -34,7 +33,7 @@ export async function main(host: NodeJS.Process = process): Promise<void> {
       host.exitCode = await command(host, (context) => verb(context, options), flags, sinks);
     }).parseAsync(args, { from: 'user' });
   } catch (error) {
-    host.exitCode = report(error, sinks, flags);
+    host.exitCode = report(error, printing);
   }
   await Promise.all([sinks.out.flush(), sinks.err.flush()]);
 }
@@ -48,10 +47,11 @@ async function command(
 ): Promise<number> {
   const { json = false, quiet = false, verbose = false } = flags;
   const { err } = sinks;
+  const printing = { ...sinks, json, verbose };
   const talk = (text: string) => (quiet ? undefined : err.line(text));
   const warn = (text: string, error?: unknown) => {
     err.line(`${err.paint('yellow', 'warning')}: ${text}`);
-    if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
+    if (verbose) for (const line of causes(error)) err.line(`  ${line}`);
   };
   const first = (stop: StopSignal) => talk(`${stop}: ending in good order; once more ends at once`);
   const end = (code: number) => {
@@ -63,23 +63,23 @@ async function command(
     end(code);
   });
   const defect = (error: unknown): void => {
-    report(error, sinks, flags);
+    report(error, printing);
     end(exit.failed);
   };
   host.on('uncaughtException', defect).on('unhandledRejection', defect);
   const say = (text: string) => (json ? undefined : talk(text));
   const { parts, close, homes } = assemble(host, signal, { talk, say, notice: err.line });
-  const output = { ...sinks, json, quiet, verbose, say, warn };
+  const output = { ...printing, quiet, say, warn };
   let code: number;
   try {
     code = await work({ ...output, parts, signal, received, version: ownVersion() });
   } catch (error) {
-    code = report(error, sinks, flags, received());
+    code = report(error, printing, received());
   }
   try {
     await close();
   } catch (error) {
-    if (code === exit.ok) code = report(error, sinks, flags, received());
+    if (code === exit.ok) code = report(error, printing, received());
     else err.line(`tidemark: while ending: ${describe(error).message}`);
   }
   release();
@@ -122,17 +122,6 @@ function listen(
       host.off('SIGINT', on).off('SIGTERM', on);
     },
   };
-}
-
-/** Prints the error; returns its exit code. Commander has already printed its own errors. */
-function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSignal): number {
-  const exitCode = codeOfError(error, stop);
-  const described = describe(error);
-  if (!(error instanceof CommanderError)) err.line(`${err.paint('red', 'tidemark')}: ${described.message}`);
-  if (flags.verbose) for (const line of causes(error)) err.line(`  ${line}`);
-  if (flags.json && exitCode !== exit.ok)
-    out.line(JSON.stringify({ type: 'error', error: described, exitCode }));
-  return exitCode;
 }
 
 interface Talk {

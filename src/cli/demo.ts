@@ -8,11 +8,13 @@ import { readConfig } from '../config/config.ts';
 import { connectors } from '../connectors/index.ts';
 import { LockHeld } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
-import { applySteps, configured, execute, withDeps } from './pipelines.ts';
+import { execute, withDeps } from './pipeline-run.ts';
+import { applySteps, configured } from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { outcomeOf, sync } from './run.ts';
 import { untilStopped } from './terminal.ts';
@@ -66,10 +68,14 @@ async function runQuietly(
   };
   // No .env is read: the company is all that is configured.
   const config = readConfig(environment, path.join(import.meta.dirname, 'none'), connectors);
-  const instead = { config, warehouse: async () => warehouse };
+  const parts = { config: async () => config, warehouse: async () => warehouse };
   const silent = { observe, say: () => undefined };
-  const ask = { pipeline, does };
-  return withDeps(context, pipeline, silent, (deps) => execute(ask, deps), instead).finally(progress.end);
+  const run = (deps: RunDeps) => execute({ pipeline, does }, deps);
+  const { report, failure } = await withDeps({ ...context, parts }, pipeline, silent, run).finally(
+    progress.end,
+  );
+  if (failure !== undefined) throw failure;
+  return report;
 }
 
 /** Starts the demo's own warehouse, with the current schema and no rows. Throws LockHeld. */

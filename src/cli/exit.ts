@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { Interrupted, TidemarkError } from '../core/errors.ts';
 import { escaped, withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
+import type { Sink } from './terminal.ts';
 
 /** The promised codes; scripts depend on them. */
 export const exit = {
@@ -84,11 +85,25 @@ export function causes(error: unknown, depth = 10): readonly string[] {
   return stack.slice(0, 12).map(clean);
 }
 
-/** The message with the name of the pipeline first, unless it begins with it. */
-export const ofPipeline = (pipeline: string, message: string): string =>
-  message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`)
-    ? message
-    : `${pipeline}: ${message}`;
+/** Where a command prints its errors. */
+type Printing = { readonly json?: boolean; readonly verbose?: boolean } & Record<'out' | 'err', Sink>;
+
+/** Prints what is wrong, after the name of the pipeline; with `--verbose` also the causes of the error. */
+export function complain({ err, verbose }: Printing, error: unknown, message: string, pipeline = ''): void {
+  const isNamed = pipeline === '' || message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`);
+  err.line(`${err.paint('red', 'tidemark')}: ${isNamed ? '' : `${pipeline}: `}${message}`);
+  if (verbose) for (const line of causes(error)) err.line(`  ${line}`);
+}
+
+/** Prints an error, with `--json` also as an event; returns its exit code. Commander has already printed its own errors. */
+export function report(error: unknown, printing: Printing, signal?: StopSignal, pipeline?: string): number {
+  const described = describe(error);
+  const exitCode = codeOfError(error, signal);
+  if (!(error instanceof CommanderError)) complain(printing, error, described.message, pipeline);
+  if (printing.json && exitCode !== exit.ok)
+    printing.out.line(JSON.stringify({ type: 'error', pipeline, error: described, exitCode }));
+  return exitCode;
+}
 
 const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');
 

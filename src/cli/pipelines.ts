@@ -1,25 +1,18 @@
-/** Pipelines and streams by the words of a command line; runs what is asked of one, and sends what follows from it. */
+/** Pipelines, their streams and their sources by name, and the warehouse in the state that a command needs. */
 import { ads } from '../../pipelines/ads.ts';
-import { nightly } from '../../pipelines/nightly.ts';
-import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
+import type { Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
 import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import type { Observe, RunReport } from '../core/run.ts';
+import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
-import { hours } from '../core/time.ts';
-import type { RunDeps } from '../engine/context/deps.ts';
 import { excludedOf } from '../engine/context/deps.ts';
-import type { PlannedStream } from '../engine/preview.ts';
-import type { Outbound } from '../outbound/outbound.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Context, Settings } from './context.ts';
-import { describe } from './exit.ts';
-import { noteRateLimits, type Progress } from './progress.ts';
+import type { Context, Parts, Settings } from './context.ts';
 
 /** In the order in which they run. */
 export const allPipelines: readonly Pipeline[] = [tracker, ads, workflow];
@@ -28,17 +21,10 @@ const names = allPipelines.map(({ name }) => name);
 export const configured = (config: Settings): readonly Pipeline[] =>
   allPipelines.filter((each) => config.sources[each.source] !== undefined);
 
-export const jobsOf = (name: string): readonly Job[] =>
-  allPipelines.find((each) => each.name === name)?.jobs ?? [];
-
 /** Not every source has a reconcile. */
-export const hasReconcile = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'reconcile');
-
-/** Throws Misconfigured where the pipeline has no reconcile. */
-function checkReconcile(name: string): void {
-  if (hasReconcile(name)) return;
-  throw new Misconfigured(`${name} has no reconcile; only ${names.filter(hasReconcile).join(', ')} has`);
-}
+export const reconciled: readonly string[] = allPipelines
+  .filter(({ jobs }) => jobs.some(({ does }) => does === 'reconcile'))
+  .map(({ name }) => name);
 
 /** Throws Misconfigured, with the names that there are. */
 export function unknown(kind: string, word: string, names: readonly string[]): never {
@@ -151,12 +137,11 @@ export const applySteps = async (warehouse: Warehouse, signal: AbortSignal): Pro
 
 const shippedTables = async () => (await import('../connectors/tables.ts')).shippedTables;
 
+type Opening = Pick<Context, 'signal' | 'say'> & { readonly parts: Pick<Parts, 'warehouse'> };
+
 /** The warehouse, brought up to date first: what a run needs. */
-export async function current(
-  open: () => Promise<Warehouse>,
-  { signal, say }: Pick<Context, 'signal' | 'say'>,
-): Promise<Warehouse> {
-  const warehouse = await open();
+export async function current({ parts, signal, say }: Opening): Promise<Warehouse> {
+  const warehouse = await parts.warehouse();
   const missing = await pendingSteps(warehouse);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
@@ -175,94 +160,4 @@ export async function filled({ parts }: Context): Promise<Warehouse> {
   const steps = `${plural(missing.length, 'step')} behind this version (${missing.join(', ')})`;
   const old = `the schema of ${address} is ${steps}: run \`tidemark migrate\``;
   throw new Misconfigured(rows.length > 0 ? old : empty);
-}
-
-/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. `instead`: not the command's own. */
-export async function withDeps<T>(
-  { parts, signal, version }: Context,
-  pipeline: string,
-  { observe, say }: Pick<Progress, 'observe' | 'say'>,
-  work: (deps: RunDeps) => Promise<T>,
-  instead: { readonly config?: Settings; readonly warehouse?: () => Promise<Warehouse> } = {},
-): Promise<T> {
-  say(`${pipeline}: opening the warehouse`);
-  const config = instead.config ?? (await parts.config());
-  const { exclude, concurrency, lookbackMs, createdWindowMs, historyStart } = settingsOf(config, pipeline);
-  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe) };
-  const source = await openSource(pipeline, config, version, listeners);
-  try {
-    const warehouse = await current(instead.warehouse ?? parts.warehouse, { signal, say });
-    const run = { observe, signal, version, trigger: 'manual', deadlineMs: hours(config.runHours) } as const;
-    const reading = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
-    return await work({ source, warehouse, ...run, ...reading });
-  } finally {
-    await source.close();
-  }
-}
-
-/** Runs what is asked; a window is a backfill's. Throws as `sync` of the engine does. */
-export async function execute(ask: Ask, deps: RunDeps): Promise<RunReport> {
-  if (ask.does === 'reconcile') {
-    checkReconcile(ask.pipeline);
-    return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
-  }
-  const { backfill, sync } = await import('../engine/sync.ts');
-  if (ask.window !== undefined) return backfill(deps, { ...ask, ...ask.window });
-  return sync(deps, { ...ask, full: ask.does === 'full' });
-}
-
-/** What it would read. Asks the source only for counts; writes no rows. */
-export async function planOf(ask: Ask, deps: RunDeps): Promise<readonly PlannedStream[]> {
-  const { plan } = await import('../engine/preview.ts');
-  return plan(deps, { ...ask, full: ask.does === 'full' });
-}
-
-/** How a run ended, and the error that ended it, if one did. Throws an error that came before there was a run. */
-export async function endOf(
-  observe: Observe,
-  run: (observe: Observe) => Promise<RunReport>,
-): Promise<{ readonly report: RunReport; readonly failure?: unknown }> {
-  let report: RunReport | undefined;
-  const listening: Observe = (event) => {
-    if (event.type === 'run.finished') report = event.report;
-    observe(event);
-  };
-  try {
-    return { report: await run(listening) };
-  } catch (failure) {
-    if (report === undefined) throw failure;
-    return { report, failure };
-  }
-}
-
-/** Channels of notifications, and the hand-offs that the pipelines declare. */
-export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
-  const { notify, proxies, sources } = config;
-  const openEngine = sources.workflow?.openEngine;
-  const declared = [...allPipelines, nightly].flatMap(({ name, onSuccess }) =>
-    onSuccess === undefined ? [] : [[name, onSuccess] as const],
-  );
-  const dags = declared.map(([, { dag }]) => dag);
-  return {
-    db,
-    channels: notify.map((channel) => ({ ...channel, proxies })),
-    onSuccess: Object.fromEntries(declared),
-    ...(openEngine && dags.length > 0 && { openEngine: () => openEngine(dags, proxies) }),
-  };
-}
-
-/** Sends notifications and hand-offs after a run, or after what failed before it was one. A failure of that is only reported: a good run stays good. */
-export async function notifyAfter(
-  { signal }: Pick<Context, 'signal'>,
-  outbound: Outbound,
-  what: RunReport | { readonly pipeline: string; readonly cause: string },
-  warn: (text: string) => void,
-): Promise<void> {
-  const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-  try {
-    await ('runId' in what ? afterRun(outbound, what, signal) : afterFailure(outbound, what, signal));
-  } catch (error) {
-    const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
-    warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
-  }
 }

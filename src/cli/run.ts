@@ -3,12 +3,14 @@ import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { RunReport, RunStatus } from '../core/run.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
 import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Context, Verb } from './context.ts';
-import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
+import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
+import { execute, notifyAfter, outboundOf, planOf, withDeps } from './pipeline-run.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import type { Sink } from './terminal.ts';
@@ -64,23 +66,26 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
 };
 
 async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen, id: string | undefined) {
-  const { parts, out, json } = context;
   const { replayRejects } = await import('../engine/replay.ts');
   const stream = streams?.[0];
-  const progress = await openProgress(context, { config: await parts.config() });
-  const { replayed, left, large } = await lookup
-    .withDeps(context, pipeline, progress, async (deps) => {
-      const done = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
-      // Records that were too large to be kept whole cannot be replayed.
-      const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
-      return { replayed: done.replayed, left: done.stillRejected, large };
-    })
-    .finally(progress.end);
-  const stillRejected = left + large;
+  const { replayed, stillRejected, large } = await following(context, pipeline, async (deps) => ({
+    ...(await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) })),
+    // Records that were too large to be kept whole cannot be replayed.
+    large: await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id }),
+  }));
+  const left = stillRejected + large;
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
-  const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(stillRejected, 'record')} still rejected${large === 0 ? '' : hint}.`;
-  out.line(json ? toJson({ type: 'replayed', pipeline, replayed, stillRejected }) : line);
-  return stillRejected > 0 ? exit.partly : exit.ok;
+  const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(left, 'record')} still rejected${large === 0 ? '' : hint}.`;
+  context.out.line(
+    context.json ? toJson({ type: 'replayed', pipeline, replayed, stillRejected: left }) : line,
+  );
+  return left > 0 ? exit.partly : exit.ok;
+}
+
+/** Opens what a run of the pipeline needs, and draws its progress, while `work` takes. */
+async function following<T>(context: Context, pipeline: string, work: (deps: RunDeps) => Promise<T>) {
+  const progress = await openProgress(context, { config: await context.parts.config() });
+  return withDeps(context, pipeline, progress, work).finally(progress.end);
 }
 
 /** An instant from a flag. Throws Misconfigured. */
@@ -98,46 +103,29 @@ async function runEach<T extends lookup.Chosen>(
   chosen: readonly T[],
   run: (each: T) => Promise<number>,
 ): Promise<number> {
-  const { signal, received, json, out } = context;
+  const { signal, received } = context;
   const codes: number[] = [];
   for (const each of chosen) {
     if (signal.aborted) break;
-    try {
-      codes.push(await run(each));
-    } catch (thrown) {
-      if (signal.aborted) throw thrown;
-      const { pipeline } = each;
-      const error = describe(thrown);
-      const exitCode = codeOfError(thrown, received());
-      complain(context, pipeline, error.message, thrown);
-      if (json) out.line(toJson({ type: 'error', pipeline, error, exitCode }));
-      codes.push(exitCode);
-    }
+    const code = await run(each).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      return report(error, context, received(), each.pipeline);
+    });
+    codes.push(code);
   }
   return combined(codes, codes.length < chosen.length ? received() : undefined);
 }
 
-function complain({ err, verbose }: Context, pipeline: string, message: string, error: unknown): void {
-  err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, message)}`);
-  if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
-}
-
 /** Throws what ended it before it was a run. */
 async function runOne(context: Context, ask: Ask): Promise<number> {
-  const { parts, out, json, quiet, received } = context;
-  const config = await parts.config();
-  const progress = await openProgress(context, { config });
-  const { report, failure } = await lookup
-    .endOf(progress.observe, (observe) =>
-      lookup.withDeps(context, ask.pipeline, { ...progress, observe }, (deps) => lookup.execute(ask, deps)),
-    )
-    .finally(progress.end);
+  const { parts, out, json, quiet, received, warn } = context;
+  const { report, failure } = await following(context, ask.pipeline, (deps) => execute(ask, deps));
   const { pipeline, status, error } = report;
   // With --json the report is in the last event.
   if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
   if (error !== undefined && (status === 'failed' || status === 'lost'))
-    complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
-  await lookup.notifyAfter(context, lookup.outboundOf(await parts.warehouse(), config), report, context.warn);
+    complain(context, failure, escaped(withoutSecrets(error.message)), pipeline);
+  await notifyAfter(context, outboundOf(await parts.warehouse(), await parts.config()), report, warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
 }
 
@@ -179,14 +167,11 @@ export function outcomeOf(report: RunReport): string {
 
 /** Prints what runs would read. */
 async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
+  const talking = { ...context, quiet: context.quiet || context.json, json: false };
   const plans = [];
   for (const ask of asks) {
     const { pipeline } = ask;
-    const progress = await openProgress({ ...context, quiet: context.quiet || context.json, json: false });
-    const streams = await lookup
-      .withDeps(context, pipeline, progress, (deps) => lookup.planOf(ask, deps))
-      .finally(progress.end);
-    plans.push({ pipeline, streams });
+    plans.push({ pipeline, streams: await following(talking, pipeline, (deps) => planOf(ask, deps)) });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
   const reasons = rows.flatMap(({ pipeline, stream, why }) =>

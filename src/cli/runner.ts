@@ -13,6 +13,7 @@ import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
+import { execute, notifyAfter, outboundOf, planOf, withDeps } from './pipeline-run.ts';
 import * as lookup from './pipelines.ts';
 import type { Progress } from './progress.ts';
 
@@ -34,33 +35,32 @@ interface RunnerOptions {
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, own, warehouseOf, progress, warn } = options;
-  const names = lookup.configured(config).map(({ name }) => name);
+  const configured = lookup.configured(config).map(({ name }) => name);
+  const outbound = outboundOf(own, config);
   const during = <T>(
     { pipeline }: Ask,
     { signal, observe }: Pick<How, 'signal' | 'observe'>,
     work: (deps: RunDeps) => Promise<T>,
   ) => {
-    const instead = { config, warehouse: () => warehouseOf(pipeline) };
-    return lookup.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
+    const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
+    return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
   };
-  const outbound = lookup.outboundOf(own, config);
-  const runOne: RunOne = async (ask, how) => {
+  const runOne: RunOne = async (ask, { signal, trigger, ...how }) => {
     const { pipeline } = ask;
-    const both: Observe = (event) => {
+    const observe: Observe = (event) => {
       progress.observe(event);
       how.observe(event);
     };
-    const run = (observe: Observe) =>
-      during(ask, { ...how, observe }, (deps) => lookup.execute(ask, { ...deps, trigger: how.trigger }));
-    const { report, failure } = await lookup.endOf(both, run).catch(async (error: unknown) => {
+    const run = (deps: RunDeps) => execute(ask, { ...deps, trigger });
+    const { report, failure } = await during(ask, { signal, observe }, run).catch(async (error: unknown) => {
       // A request that was stopped, or that waits for its turn, has not failed.
-      const isWaiting = how.signal.aborted || error instanceof LockHeld || error instanceof Fenced;
+      const isWaiting = signal.aborted || error instanceof LockHeld || error instanceof Fenced;
       const cause = describe(error).message;
-      if (!isWaiting) await lookup.notifyAfter(context, outbound, { pipeline, cause }, warn);
+      if (!isWaiting) await notifyAfter(context, outbound, { pipeline, cause }, warn);
       throw error;
     });
     // A lost run is resumed by another process, or reported when it is not.
-    if (report.status !== 'lost') await lookup.notifyAfter(context, outbound, report, warn);
+    if (report.status !== 'lost') await notifyAfter(context, outbound, report, warn);
     if (failure !== undefined) throw failure;
     return report;
   };
@@ -69,11 +69,9 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
-      for (const pipeline of isAll ? names : [ask.pipeline]) {
+      for (const pipeline of isAll ? configured : [ask.pipeline]) {
         const one = { ...ask, pipeline };
-        const planned = await during(one, { signal, observe: () => undefined }, (deps) =>
-          lookup.planOf(one, deps),
-        );
+        const planned = await during(one, { signal, observe: () => undefined }, (deps) => planOf(one, deps));
         for (const each of planned)
           lines.push({ ...each, about: about(each), stream: `${isAll ? `${pipeline}.` : ''}${each.stream}` });
       }
@@ -99,7 +97,7 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
     }
   };
   const isDone = (name: string) => how.done?.some((run) => run.pipeline === name && run.kind === ask.does);
-  const first = names.filter((name) => ask.does !== 'reconcile' || lookup.hasReconcile(name));
+  const first = names.filter((name) => ask.does !== 'reconcile' || lookup.reconciled.includes(name));
   await runEach(first.filter((name) => !isDone(name)).map((pipeline) => ({ ...ask, pipeline })));
   if (ask.does === 'sync' || ask.does === 'full')
     for (const pipeline of names)
@@ -157,9 +155,8 @@ export function combinedReport(
  * there was none. By the database clock.
  */
 export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: string): Promise<boolean> {
-  const job = lookup
-    .jobsOf(pipeline)
-    .find(({ does, within }) => does === 'reconcile' && within === 'nightly');
+  const { jobs } = lookup.pipelineOf(pipeline);
+  const job = jobs.find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`
     select coalesce(

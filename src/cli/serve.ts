@@ -19,6 +19,7 @@ import { connect, takesWrites, type Warehouse, withConnectLimit } from '../wareh
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
+import { outboundOf } from './pipeline-run.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
@@ -98,9 +99,10 @@ function addressOf({ server }: Settings, flags: { host?: string; port?: number }
 }
 
 /** The warehouse with its schema up to date, through connections that no run can take. */
-async function ownWarehouse({ parts, signal, say }: Context): Promise<Warehouse> {
+async function ownWarehouse(context: Context): Promise<Warehouse> {
+  const { parts, signal, say } = context;
   say('opening the warehouse');
-  const { url } = await lookup.current(parts.warehouse, { signal, say });
+  const { url } = await lookup.current(context);
   const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal };
   return parts.keep(await connect(url.reveal(), options), (own) => own.close());
 }
@@ -145,7 +147,7 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
 type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 
 function callbacks(config: Settings, warehouse: Warehouse): Callbacks {
-  const outbound = lookup.outboundOf(warehouse, config);
+  const outbound = outboundOf(warehouse, config);
   const names = lookup.configured(config).map(({ name }) => name);
   return {
     async ended({ id, ask }, { status }, trx) {
@@ -171,14 +173,14 @@ async function catalogueOf(config: Settings, version: string): Promise<Catalogue
     return {
       ...{ name, about, needs, timed: timed(jobs), configured },
       streams: streams.flatMap(({ tables }) => tables),
-      hasReconcile: lookup.hasReconcile(name),
+      hasReconcile: lookup.reconciled.includes(name),
     };
   };
   const { name, about, jobs } = nightly;
   const all: KnownDag = {
     ...{ name, about, timed: timed(jobs), configured: ready.length > 0, streams: [] },
     needs: lookup.allPipelines.map(({ needs }) => needs).join(' or '),
-    hasReconcile: ready.some(lookup.hasReconcile),
+    hasReconcile: ready.some((name) => lookup.reconciled.includes(name)),
   };
   return [all, ...(await Promise.all(lookup.allPipelines.map(dag)))];
 }

@@ -1,10 +1,11 @@
 /** Verbs that set things up: `init`, `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { excludedOf } from '../engine/context/deps.ts';
-import type { Context, Settings, Verb } from './context.ts';
+import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { print } from './output.ts';
 import * as lookup from './pipelines.ts';
@@ -54,16 +55,10 @@ interface Found {
 
 /** What a run asks first of each configured source, and a write that is rolled back on the warehouse. */
 export const check: Verb = async (context) => {
-  const config = await context.parts.config();
-  const ready = lookup.configured(config);
   const checks = [];
-  for (const pipeline of lookup.allPipelines) {
-    const { name: what, needs } = pipeline;
-    if (ready.includes(pipeline))
-      checks.push(await tried(context, what, () => askSource(context, config, what)));
-    else checks.push({ ...unasked, what, state: 'not configured', facts: [`set ${needs} to use it`] });
-  }
-  checks.push(await tried(context, 'warehouse', () => askWarehouse(context)));
+  for (const each of lookup.allPipelines)
+    checks.push(await checked(context, each.name, () => askSource(context, each)));
+  checks.push(await checked(context, 'warehouse', () => askWarehouse(context)));
   const rows = checks.map(({ error, facts, ...each }) => ({
     ...each,
     found: [...(error ? [error.message] : []), ...facts].join(' · '),
@@ -73,24 +68,24 @@ export const check: Verb = async (context) => {
   return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
 };
 
-const unasked = { seconds: null, error: null, exitCode: exit.ok as number };
-
-/** Throws Interrupted after a signal. */
-async function tried({ say, signal, received }: Context, what: string, ask: () => Promise<Found>) {
+/** `ask` gives facts alone where there is nothing to ask. Throws Interrupted after a signal. */
+async function checked({ say, signal, received }: Context, what: string, ask: () => Promise<Found | string>) {
   signal.throwIfAborted();
-  say(`asking ${what === 'warehouse' ? 'the warehouse' : what}`);
+  say(`checking ${what === 'warehouse' ? 'the warehouse' : what}`);
   const start = performance.now();
-  const { facts, problem } = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
-  const asked = { ...unasked, what, facts, seconds: (performance.now() - start) / 1000 };
-  if (problem === undefined) return { ...asked, state: 'ok' };
-  return { ...asked, state: 'failed', error: describe(problem), exitCode: codeOfError(problem, received()) };
+  const found = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
+  if (typeof found === 'string')
+    return { what, state: 'not configured', facts: [found], seconds: null, error: null, exitCode: exit.ok };
+  const { facts, problem } = found;
+  const isBad = problem !== undefined;
+  const [error, exitCode] = isBad ? [describe(problem), codeOfError(problem, received())] : [null, exit.ok];
+  const seconds = (performance.now() - start) / 1000;
+  return { what, state: isBad ? 'failed' : 'ok', facts, seconds, error, exitCode };
 }
 
-async function askSource(
-  { parts, signal, version }: Context,
-  config: Settings,
-  name: string,
-): Promise<Found> {
+async function askSource({ parts, signal, version }: Context, { name, needs, source: kind }: Pipeline) {
+  const config = await parts.config();
+  if (config.sources[kind] === undefined) return `set ${needs} to use it`;
   const { baseUrl, exclude } = lookup.settingsOf(config, name);
   const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
   const excluded = [...excludedOf({ source, exclude })];
@@ -170,7 +165,7 @@ export const warehouse: Verb = async (context) => {
   const { parts, say, signal } = context;
   say('starting the warehouse');
   const embedded = await parts.embedded();
-  const { address } = await lookup.current(parts.warehouse, context);
+  const { address } = await lookup.current(context);
   if (embedded === undefined)
     return print(context, { embedded: false, address }, [
       `DATABASE_URL is set: the warehouse is ${address}, which Tidemark does not start or stop.`,

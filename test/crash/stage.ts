@@ -1,7 +1,6 @@
 import crypto from 'node:crypto';
 import os from 'node:os';
-import type { Context } from '../../src/cli/context.ts';
-import { execute, withDeps } from '../../src/cli/pipelines.ts';
+import { execute, type RunContext, withDeps } from '../../src/cli/pipeline-run.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { connectors } from '../../src/connectors/index.ts';
 import type { Ask } from '../../src/scheduler/run-request.ts';
@@ -43,14 +42,14 @@ export async function copiesOf(base: TestDatabase): Promise<Pick<Stage, 'fresh'>
 /** Does in this process what the command does in one of its own, and saves the start of one. Throws unless it succeeds. */
 export async function ran(ask: Ask, env: NodeJS.ProcessEnv): Promise<void> {
   const warehouse = await connect(env.DATABASE_URL ?? '', { max: 8 });
-  const context = { signal: new AbortController().signal, version: 'test' } as Context;
-  const silent = { observe: () => undefined, say: () => undefined };
-  const instead = {
-    config: readConfig(env, os.tmpdir(), connectors),
+  const parts = {
+    config: async () => readConfig(env, os.tmpdir(), connectors),
     warehouse: async () => warehouse,
   };
+  const context: RunContext = { parts, signal: new AbortController().signal, version: 'test' };
+  const silent = { observe: () => undefined, say: () => undefined };
   try {
-    const report = await withDeps(context, ask.pipeline, silent, (deps) => execute(ask, deps), instead);
+    const { report } = await withDeps(context, ask.pipeline, silent, (deps) => execute(ask, deps));
     if (report.status !== 'succeeded') throw new Error(`${ask.does} ${report.status}`);
   } finally {
     await warehouse.close();

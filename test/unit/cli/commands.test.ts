@@ -426,7 +426,7 @@ describe('a signal', () => {
     const { code, out, err } = await command.ended;
     rule.cancel();
     expect(code).toBe(143);
-    expect(out + err).not.toMatch(/asking (workflow|the warehouse)/);
+    expect(out + err).not.toMatch(/checking (workflow|the warehouse)/);
   });
 });
 
