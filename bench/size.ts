@@ -31,7 +31,6 @@ export const limit = 22_000;
 export const ceilings: Readonly<Record<string, number>> = {
   engine: 2801,
   scheduler: 926,
-  cli: 1778,
   src: 22_295,
 };
 

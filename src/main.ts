@@ -10,6 +10,7 @@ import { type Flags, program } from './cli/program.ts';
 import { openSink } from './cli/terminal.ts';
 import { Interrupted } from './core/errors.ts';
 import { connectionsFor } from './engine/context/deps.ts';
+import type { ConnectOptions } from './warehouse/connect.ts';
 
 type Sinks = Pick<Context, 'out' | 'err'>;
 
@@ -161,17 +162,16 @@ function assemble(host: NodeJS.Process, signal: AbortSignal, { talk, say, notice
     if (isNew) say(`made a new warehouse in ${home}`);
     return opened;
   });
-  const connected = async (url: string, max: number, retryMs?: number) => {
+  const connected = async (url: string, options: ConnectOptions) => {
     const { connect } = await import('./warehouse/connect.ts');
-    const options = { max, signal, ...(retryMs === undefined ? {} : { retryMs }) };
-    return keep(await connect(url, options), (part) => part.close());
+    return keep(await connect(url, { ...options, signal }), (part) => part.close());
   };
   const warehouse = lazily(async (retryMs?: number) => {
     const { databaseUrl, sources } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     const concurrency = Math.max(4, ...Object.values(sources).map((source) => source?.concurrency ?? 0));
-    return connected(url, connectionsFor(concurrency), retryMs);
+    return connected(url, { max: connectionsFor(concurrency), ...(retryMs !== undefined && { retryMs }) });
   });
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];

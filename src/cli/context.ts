@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { connectors } from '../connectors/index.ts';
 import type { Embedded } from '../embedded/embedded.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { ConnectOptions, Warehouse } from '../warehouse/connect.ts';
 import type { StopSignal } from './exit.ts';
 import type { Sink } from './terminal.ts';
 
@@ -22,7 +22,7 @@ export interface Parts {
   /** An embedded server in another home directory. */
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
-  connected(url: string, connections: number): Promise<Warehouse>;
+  connected(url: string, options: ConnectOptions): Promise<Warehouse>;
   /** Registers something to be stopped before the parts that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }

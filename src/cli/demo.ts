@@ -13,10 +13,9 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
-import { execute, withDeps } from './pipeline-run.ts';
 import { applySteps, configured } from './pipelines.ts';
 import { openProgress } from './progress.ts';
-import { outcomeOf, sync } from './run.ts';
+import { execute, outcomeOf, sync, withDeps } from './run.ts';
 import { untilStopped } from './terminal.ts';
 
 /** What `npm start` does: a sync of everything configured; where nothing is, the demo. */
@@ -81,7 +80,7 @@ async function runQuietly(
 /** Starts the demo's own warehouse, with the current schema and no rows. Throws LockHeld. */
 async function emptyWarehouse({ parts, signal }: Context, home: string) {
   const embedded = await parts.embeddedIn(home);
-  const warehouse = await parts.connected(embedded.own, 8);
+  const warehouse = await parts.connected(embedded.own, { max: 8 });
   // One demo at a time, because a demo empties the warehouse. The lock ends with its session.
   const lock = parts.keep(await warehouse.pool.connect(), async (session) => session.release(true));
   const { rows } = await lock.query(`select where pg_try_advisory_lock(hashtext('tidemark demo'))`);

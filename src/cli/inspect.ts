@@ -92,16 +92,13 @@ function runBlocks({ out }: Context, found: history.RunDetail): readonly Block[]
   const waited = throttledMs < 50 ? undefined : `${duration(throttledMs / 1000)} for the rate limit`;
   const fields = { ...found, waited };
   const keys = 'status startedAt trigger seconds requests retries waited params appVersion error';
+  const sliceKeys = 'stream partition from to status receipt error';
   return [
     out.paint('bold', `Run ${found.runId}: ${found.pipeline} ${found.kind}`),
     { fields, keys },
     found.alive === false && out.paint('red', 'Its process is gone: the next run continues it.'),
     { title: 'Streams', rows: streams, keys: 'stream status slices receipt counts seconds reason' },
-    {
-      title: 'Slices to be read again',
-      rows: badSlices,
-      keys: 'stream partition from to status receipt error',
-    },
+    { title: 'Slices to be read again', rows: badSlices, keys: sliceKeys },
     { title: 'Hand-offs', rows: handoffs, keys: 'dag dagRunId status engineStatus changedAt params error' },
   ];
 }

@@ -1,9 +1,8 @@
-/** The command line: commander, filled from the verbs. */
-import { Command, type Option } from 'commander';
+/** The command line: the verbs as data, each loaded when it is called, so that `--help` stays fast; and commander, filled from them. */
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Verb } from './context.ts';
 import { withoutValues } from './exit.ts';
 import type { Sink } from './terminal.ts';
-import { flags, type VerbSpec, verbs } from './verbs.ts';
 
 /** The options that every verb takes. */
 export interface Flags {
@@ -13,7 +12,103 @@ export interface Flags {
 }
 
 /** Runs a loaded verb with its arguments and options. */
-export type Run = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;
+type Start = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;
+
+/** Where the call itself says too little. */
+const examples: Readonly<Record<string, string>> = {
+  sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
+  backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
+  reset: 'tidemark reset issues && tidemark sync  # read all issues again',
+  why: 'tidemark why issues PROJ-7',
+  simulate: 'tidemark simulate --dialect vendor  # prints what to put into .env',
+  serve: 'TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0  # also for other machines',
+  remote: 'tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"  # a backfill',
+};
+
+const run = () => import('./run.ts');
+const setup = () => import('./setup.ts');
+const inspect = () => import('./inspect.ts');
+const demo = () => import('./demo.ts');
+const serve = () => import('./serve.ts');
+const remote = () => import('./remote.ts');
+
+/**
+ * `call`: its name and arguments, as commander reads them; a verb of two words belongs to a group. `file` has a function of the last of these names,
+ * which gets arguments and flags by their names. `flags`: names of its flags in `flags`, with blanks between them.
+ */
+const verb = (call: string, file: () => Promise<object>, about: string, flags = '') => {
+  const [group = '', name = group] = call.match(/(?<!\S)\w+/g) ?? [];
+  return { call, file, name, about, flags, example: examples[group] ?? `tidemark ${call}` };
+};
+
+/** `--stream a,b --stream c` and `--stream a b` are the same. A list that is empty (an unset variable) must not mean all. */
+function listOf(value: string, before: readonly string[] = []): readonly string[] {
+  const names = value.split(',').map((name) => name.trim());
+  if (!names.some(Boolean)) throw new InvalidArgumentError('Name a stream, or leave the flag out.');
+  return [...before, ...names.filter(Boolean)];
+}
+
+const numberOf = (least: number, most: number) => (value: string) => {
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : -1;
+  if (number >= least && number <= most) return number;
+  throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+};
+const whole = numberOf(0, 999_999_999);
+const port = numberOf(0, 65_535);
+
+const flag = (flags: string, about: string): Option => new Option(flags, about);
+
+const flags: Readonly<Record<string, Option>> = {
+  streams: flag('--stream <name...>', 'only these streams').argParser(listOf),
+  stream: flag('--stream <name>', 'only of this stream'),
+  pipeline: flag('--pipeline <name>', 'only of this pipeline'),
+  full: flag('--full', 'read everything again'),
+  dryRun: flag('--dry-run', 'only print what would be done'),
+  from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
+  to: flag('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)').makeOptionMandatory(),
+  all: flag('--all', 'also those that were resolved'),
+  limit: flag('--limit <n>', 'how many').default(50).argParser(numberOf(1, 999_999_999)),
+  seed: flag('--seed <n>', 'another seed is another company').default(7).argParser(whole),
+  issues: flag('--issues <n>', 'how many issues it has').default(5000).argParser(whole),
+  keep: flag('--keep', 'stay until Ctrl-C, with the warehouse open'),
+  simulatedPort: flag('--port <n>', 'where to listen; 0 takes a free port').default(0).argParser(port),
+  latency: flag('--latency <n>', 'delay of each answer, ms').default(0).argParser(whole),
+  dialect: flag('--dialect <name>', 'whose API').choices(['contract', 'vendor']).default('contract'),
+  host: flag('--host <address>', 'where to listen (TIDEMARK_HOST; 127.0.0.1)'),
+  port: flag('--port <n>', 'its port; 0 takes a free one (TIDEMARK_PORT; 8080)').argParser(port),
+  url: flag('--url <address>', 'where it serves (TIDEMARK_HOST and TIDEMARK_PORT)'),
+  params: flag('--params <pairs>', 'start: e.g. "FROM=2024-01-01 TO=2024-02-01 STREAMS=issues"'),
+  runId: flag('--run-id <id>', 'start: the same id again gives the same run'),
+};
+
+/** In the order in which the help lists them. */
+const verbs = [
+  verb('sync [pipeline...]', run, 'read what changed, of all or the named sources', 'streams full dryRun'),
+  verb('backfill <pipeline>', run, 'read the window [from, to) again', 'from to streams dryRun'),
+  verb('reconcile <pipeline>', run, 'read all ids; mark what is deleted', 'streams'),
+  verb('init', setup, 'write a .env to fill in'),
+  verb('check', setup, 'one authenticated request a source, a write and rollback on the warehouse'),
+  verb('migrate', setup, 'bring the schema up to date (sync does it by itself)', 'dryRun'),
+  verb('status', inspect, 'how fresh every stream is'),
+  verb('runs [id]', inspect, 'the last runs, or one with its streams and receipts', 'limit pipeline'),
+  verb('logs [id]', inspect, 'the log of a run of tidemark serve (the newest)', 'limit'),
+  verb('streams [name]', inspect, 'the streams, or one with its columns and receipts'),
+  verb('rejects list', inspect, 'records that could not become rows, and why', 'stream all limit'),
+  verb('rejects replay [id]', run, 'try them anew, e.g. after an update', 'stream pipeline'),
+  verb('reset <stream>', setup, 'let the next sync read all of a stream; its rows stay', 'pipeline'),
+  verb('why <table> <key>', inspect, 'where one row comes from'),
+  verb('simulate', setup, 'start simulated sources', 'seed issues simulatedPort latency dialect'),
+  verb('demo', demo, 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
+  verb('warehouse', setup, 'start the embedded warehouse for psql; runs until Ctrl-C'),
+  verb('serve', serve, 'scheduler, control API and dashboard; runs until stopped', 'host port'),
+  verb(
+    'remote <action> <dag> [run]',
+    remote,
+    'start, status, stop, retry, runs or log elsewhere',
+    'url params runId limit',
+  ),
+  verb('start', demo, 'what npm start does: sync everything configured, or the demo if nothing is'),
+];
 
 const firstSteps = `tidemark demo  # see it work, with nothing set up
   $ tidemark check  # are the settings right?
@@ -25,7 +120,7 @@ Settings come from the environment and .env; see docs/operations.md.
 Exit codes: 0 ok · 1 failed · 2 usage or configuration · 3 partly failed · 4 cannot connect or sign in · 5 another run is going · 130/143 stopped`;
 
 /** Throws CommanderError for what it does not understand. */
-export function program(version: string, out: Sink, err: Sink, run: Run): Command {
+export function program(version: string, out: Sink, err: Sink, start: Start): Command {
   const root = new Command('tidemark')
     .description('Keeps a Postgres warehouse equal to Jira, Spotify Ads and Dagu, every night and on demand.')
     .version(version, '-V, --version', 'print the version')
@@ -51,14 +146,15 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
     command.action(async () => {
       const args = command.registeredArguments.map((each, at) => [each.name(), command.processedArgs[at]]);
       const options = { ...command.opts(), ...Object.fromEntries(args) };
-      await run(await spec.load(), options as never, root.opts<Flags>());
+      const found = (await spec.file()) as Record<string, Verb<never>>;
+      await start(found[spec.name] as Verb<never>, options as never, root.opts<Flags>());
     });
   }
   return root;
 }
 
 /** A verb of two words becomes a command of its group. */
-function commandOf(root: Command, { call, example }: VerbSpec): Command {
+function commandOf(root: Command, { call, example }: (typeof verbs)[number]): Command {
   const [name = '', verb] = call.split(/ (?=[a-z])/);
   if (verb === undefined) return root.command(call, { hidden: call === 'start' });
   const made = root.commands.find((each) => each.name() === name);

@@ -30,15 +30,16 @@ export async function openProgress(
 ): Promise<Progress> {
   const level = config?.logLevel ?? (config && verbose ? 'debug' : 'silent');
   const log = level === 'silent' ? undefined : await openLog(level, err);
-  const silent = { say: () => undefined, end: () => undefined };
-  const warnings: Observe = (event) => {
-    if (event.type === 'note' && event.level === 'warn') err.line(shown(event, err));
+  const undrawn: Progress = {
+    say: () => undefined,
+    end: () => undefined,
+    observe: (event) => {
+      if (json) out.line(toJson(event));
+      else if (event.type === 'note' && event.level === 'warn') err.line(shown(event, err));
+    },
   };
-  const events: Observe = (event) => out.line(toJson(event));
-  const drawn =
-    json || quiet
-      ? { ...silent, observe: json ? events : warnings }
-      : await lines(err, brief, live && err.live && log === undefined);
+  const isLive = live && err.live && log === undefined;
+  const drawn = json || quiet ? undrawn : await lines(err, brief, isLive);
   const observe: Observe = (event) => {
     drawn.observe(event);
     log?.(event);

@@ -8,14 +8,15 @@ import { longestOf, type Observe, type RunReport } from '../core/run.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
 import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
-import { execute, notifyAfter, outboundOf, planOf, withDeps } from './pipeline-run.ts';
 import * as lookup from './pipelines.ts';
 import type { Progress } from './progress.ts';
+import { execute, notifyAfter, planOf, withDeps } from './run.ts';
 
 type How = Parameters<Runner['run']>[1];
 type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
@@ -25,8 +26,7 @@ const heldPauseMs = seconds(5);
 
 interface RunnerOptions {
   readonly config: Settings;
-  /** The process's own connections, for notifications. */
-  readonly own: Warehouse;
+  readonly outbound: Outbound;
   /** Connections for a pipeline's runs only, so that no run takes those of another. */
   readonly warehouseOf: (pipeline: string) => Promise<Warehouse>;
   readonly progress: Progress;
@@ -34,9 +34,8 @@ interface RunnerOptions {
 }
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
-  const { config, own, warehouseOf, progress, warn } = options;
+  const { config, outbound, warehouseOf, progress, warn } = options;
   const configured = lookup.configured(config).map(({ name }) => name);
-  const outbound = outboundOf(own, config);
   const during = <T>(
     { pipeline }: Ask,
     { signal, observe }: Pick<How, 'signal' | 'observe'>,
@@ -85,12 +84,12 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
   const latest = performance.now() + hours(config.runHours);
   const names = lookup.configured(config).map(({ name }) => name);
   const parts: Part[] = [];
-  const runEach = async (waiting: Ask[]) => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+  const runEach = async (asks: Ask[]) => {
+    for (const next of asks) {
       const part = await partOf(next, how, runOne, performance.now() < latest);
       if (part !== undefined) parts.push(part);
       else {
-        waiting.push(next);
+        asks.push(next);
         await sleep(heldPauseMs, undefined, { signal: how.signal }).catch(() => undefined);
       }
       how.signal.throwIfAborted();

@@ -1,27 +1,27 @@
 /** `serve`: scheduler, control API and dashboard in one process, until a signal ends it. */
 import os from 'node:os';
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
+import type { Nightly, Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
 import { connectionsFor } from '../engine/context/deps.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
-import { checkHealth } from '../outbound/outbound.ts';
+import { checkHealth, type Outbound } from '../outbound/outbound.ts';
 import { openControl } from '../scheduler/control.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
-import type { Catalogue, KnownDag, Timed } from '../scheduler/run-request.ts';
+import type { Catalogue, KnownDag } from '../scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
-import { connect, takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
+import { takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
-import { outboundOf } from './pipeline-run.ts';
 import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
+import { outboundOf } from './run.ts';
 import { openRunner } from './runner.ts';
 import { listenError } from './setup.ts';
 import { untilStopped } from './terminal.ts';
@@ -39,20 +39,21 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const { parts, signal, version, say, out, json } = context;
   const config = await parts.config();
   const address = addressOf(config, flags);
-  let isOver = false;
+  // Aborted when the runs have ended, or when they cannot end because the warehouse does not answer: then they may fail unseen.
+  const ending = new AbortController();
   const warn = warnings(context);
-  const trouble = (what: string, error?: unknown): void => (isOver ? undefined : warn(what, error));
+  const trouble = (what: string, error?: unknown): void =>
+    ending.signal.aborted ? undefined : warn(what, error);
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context), catalogueOf(config, version)]);
   const progress = await openProgress(context, { config, live: false });
   const warehouseOf = warehouses(context, config, warehouse);
-  const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
+  const outbound = outboundOf(warehouse, config);
+  const runner = openRunner(context, { config, outbound, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
   const dags = catalogue.map((dag) => dag.name);
-  const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
-  const queue = await openQueue(warehouse, dags, queueTrouble);
+  const queue = await openQueue(warehouse, dags, (error) => trouble('the queue of runs', error));
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
-  const ending = new AbortController();
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
   const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal };
   const app = await buildApp({
@@ -67,7 +68,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     });
     // Only now: a process that cannot listen must not take requests from the queue.
     const name = `${os.hostname()} process ${process.pid}`;
-    const events = callbacks(config, warehouse);
+    const events = callbacks(config, outbound);
     service = await startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
     if (!catalogue.some((dag) => dag.configured)) say('Nothing is scheduled: no source is configured.');
@@ -77,11 +78,8 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   } finally {
     // HTTP requests are answered until the runs have ended.
     if (service === undefined) await queue.end();
-    else if (!(await service.end())) {
+    else if (!(await service.end()))
       say('the warehouse does not answer: runs of this process are resumed when their leases expire');
-      // What still runs now fails because its connections are closed.
-      isOver = true;
-    }
     ending.abort();
     await app.close();
     progress.end();
@@ -100,19 +98,18 @@ function addressOf({ server }: Settings, flags: { host?: string; port?: number }
 
 /** The warehouse with its schema up to date, through connections that no run can take. */
 async function ownWarehouse(context: Context): Promise<Warehouse> {
-  const { parts, signal, say } = context;
+  const { parts, say } = context;
   say('opening the warehouse');
   const { url } = await lookup.current(context);
-  const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal };
-  return parts.keep(await connect(url.reveal(), options), (own) => own.close());
+  return parts.connected(url.reveal(), { max: ownConnections, statementTimeout: statementTimeoutMs });
 }
 
 /** Each pipeline's connections, opened at its first run. */
 function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline: string): Promise<Warehouse> => {
-    const connections = connectionsFor(lookup.settingsOf(config, pipeline).concurrency);
-    const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), connections);
+    const max = connectionsFor(lookup.settingsOf(config, pipeline).concurrency);
+    const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), { max });
     opened.set(pipeline, warehouse);
     // The next run tries again.
     warehouse.catch(() => opened.delete(pipeline));
@@ -146,8 +143,7 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
 
 type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 
-function callbacks(config: Settings, warehouse: Warehouse): Callbacks {
-  const outbound = outboundOf(warehouse, config);
+function callbacks(config: Settings, outbound: Outbound): Callbacks {
   const names = lookup.configured(config).map(({ name }) => name);
   return {
     async ended({ id, ask }, { status }, trx) {
@@ -164,23 +160,18 @@ function callbacks(config: Settings, warehouse: Warehouse): Callbacks {
 /** What `serve` can run: every pipeline, and `nightly` over all of them. Sends nothing to the sources. */
 async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
   const ready = lookup.configured(config).map(({ name }) => name);
-  // A job within `nightly` is shown with its own time.
-  const timed = (jobs: readonly Job[]): Timed[] =>
-    jobs.map(({ does, on, within }) => ({ does, ...on, starts: within === undefined }));
-  const dag = async ({ name, about, needs, jobs }: Pipeline): Promise<KnownDag> => {
-    const configured = ready.includes(name);
-    const streams = configured ? await lookup.streamsOf(name, config, version) : [];
-    return {
-      ...{ name, about, needs, timed: timed(jobs), configured },
-      streams: streams.flatMap(({ tables }) => tables),
-      hasReconcile: lookup.reconciled.includes(name),
-    };
-  };
-  const { name, about, jobs } = nightly;
-  const all: KnownDag = {
-    ...{ name, about, timed: timed(jobs), configured: ready.length > 0, streams: [] },
-    needs: lookup.allPipelines.map(({ needs }) => needs).join(' or '),
-    hasReconcile: ready.some((name) => lookup.reconciled.includes(name)),
-  };
-  return [all, ...(await Promise.all(lookup.allPipelines.map(dag)))];
+  const known = (each: Pipeline | Nightly, needs: string, parts: readonly string[]): KnownDag => ({
+    ...{ name: each.name, about: each.about, needs, streams: [] },
+    // A job within `nightly` is shown with its own time.
+    timed: each.jobs.map(({ does, on, within }) => ({ does, ...on, starts: within === undefined })),
+    configured: parts.some((part) => ready.includes(part)),
+    hasReconcile: parts.some((part) => lookup.reconciled.includes(part)),
+  });
+  const dags = lookup.allPipelines.map(async (each) => {
+    const dag = known(each, each.needs, [each.name]);
+    const streams = dag.configured ? await lookup.streamsOf(each.name, config, version) : [];
+    return { ...dag, streams: streams.flatMap(({ tables }) => tables) };
+  });
+  const needs = lookup.allPipelines.map((each) => each.needs).join(' or ');
+  return [known(nightly, needs, ready), ...(await Promise.all(dags))];
 }

@@ -30,14 +30,10 @@ export function duration(seconds: number): string {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return pair(whole, 60, 'm', 1, 's');
-  if (whole < 86_400) return pair(whole, 3600, 'h', 60, 'm');
-  return pair(whole, 86_400, 'd', 3600, 'h');
-}
-
-function pair(seconds: number, big: number, bigUnit: string, small: number, smallUnit: string): string {
-  const rest = Math.floor((seconds % big) / small);
-  return `${Math.floor(seconds / big)} ${bigUnit}${rest === 0 ? '' : ` ${rest} ${smallUnit}`}`;
+  const [big, unit, small, rest]: readonly [number, string, number, string] =
+    whole < 3600 ? [60, 'm', 1, 's'] : whole < 86_400 ? [3600, 'h', 60, 'm'] : [86_400, 'd', 3600, 'h'];
+  const left = Math.floor((whole % big) / small);
+  return `${Math.floor(whole / big)} ${unit}${left === 0 ? '' : ` ${left} ${rest}`}`;
 }
 
 /** `just now` · `5 m ago` · `2 h ago` · `in 3 d`: one unit is enough at a glance, the exact instant is in `--json`. */

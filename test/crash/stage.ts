@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import os from 'node:os';
-import { execute, type RunContext, withDeps } from '../../src/cli/pipeline-run.ts';
+import { execute, type RunContext, withDeps } from '../../src/cli/run.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { connectors } from '../../src/connectors/index.ts';
 import type { Ask } from '../../src/scheduler/run-request.ts';

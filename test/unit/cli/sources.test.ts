@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Settings } from '../../../src/cli/context.ts';
-import { outboundOf } from '../../../src/cli/pipeline-run.ts';
 import { openSource } from '../../../src/cli/pipelines.ts';
+import { outboundOf } from '../../../src/cli/run.ts';
 import { isReconcileDue } from '../../../src/cli/runner.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { connectors } from '../../../src/connectors/index.ts';
