@@ -56,216 +56,150 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
   const now = state.clock.now();
   const today = midnight(now);
   const oldest = new Date(Math.max(from.getTime(), hoursFrom?.getTime() ?? 0, today.getTime() - 13 * day));
-  const of = <T extends { readonly kind: string }>(kind: T['kind'], all: Iterable<T>): readonly T[] =>
-    [...all].filter((one) => one.kind === kind);
   const drafts = [...state.drafts.values()];
   const currency = (account: string): string | null => state.accounts.get(account)?.currency ?? null;
   const each = (level: (one: Level) => Iterable<TrueRow>, row: (one: TrueRow) => Cells): readonly Cells[] =>
     levels.flatMap((one) => [...level(one)].map(row));
+  const updated = (one: { readonly updatedAt: number }): Cells => ({ updated_at: instant(one.updatedAt) });
+  const adSets = [...state.adSets.values()];
+  const ofAdSets = { stream: 'ad_sets', whole: ['ad_set_id'] };
+  const ofEntities = (time: string) => ({
+    key: ['entity_type', 'entity_id', time],
+    whole: ['ad_account_id', 'entity_type', time],
+  });
+  const list = (table: string, rows: readonly Cells[], more: Partial<PictureOf> = {}): PictureOf => ({
+    ...{ table, stream: table, key: ['id'], rows },
+    ...more,
+  });
   const all: readonly PictureOf[] = [
-    {
-      table: 'businesses',
-      stream: 'businesses',
-      key: ['id'],
-      rows: state.businesses.map((one) => ({
-        id: one.id,
-        name: one.name,
-        type: one.type,
-        created_at: instant(one.createdAt),
-        updated_at: instant(one.updatedAt),
+    list(
+      'businesses',
+      state.businesses.map((one) => ({
+        ...{ id: one.id, name: one.name, type: one.type, created_at: instant(one.createdAt) },
+        ...updated(one),
       })),
-    },
-    {
-      table: 'ad_accounts',
-      stream: 'ad_accounts',
-      key: ['id'],
-      rows: [...state.accounts.values()].map((one) => ({
-        id: one.id,
-        name: one.name,
-        status: one.status,
-        currency_code: one.currency,
-        country_code: one.country,
-        website: one.website ?? null,
-        updated_at: instant(one.updatedAt),
+    ),
+    list(
+      'ad_accounts',
+      [...state.accounts.values()].map((one) => ({
+        ...{ id: one.id, name: one.name, status: one.status, website: one.website ?? null },
+        ...{ currency_code: one.currency, country_code: one.country, ...updated(one) },
       })),
-    },
-    {
-      table: 'campaigns',
-      stream: 'campaigns',
-      key: ['id'],
-      rows: [...state.campaigns.values()].map((one) => ({
-        ...campaign(one),
-        updated_at: instant(one.updatedAt),
+    ),
+    list(
+      'campaigns',
+      [...state.campaigns.values()].map((one) => ({ ...campaign(one), ...updated(one) })),
+    ),
+    list(
+      'ad_sets',
+      adSets.map((one) => ({
+        ...{ ...adSet(one, currency(one.accountId)), delivery: one.delivery },
+        ...{ start_at: instant(one.start), end_at: maybe(one.end, instant), ...updated(one) },
       })),
-    },
-    {
-      table: 'ad_sets',
-      stream: 'ad_sets',
-      key: ['id'],
-      rows: [...state.adSets.values()].map((one) => ({
-        ...adSet(one, currency(one.accountId)),
-        delivery: one.delivery,
-        start_at: instant(one.start),
-        end_at: maybe(one.end, instant),
-        updated_at: instant(one.updatedAt),
-      })),
-    },
-    {
-      table: 'ad_set_targets',
-      stream: 'ad_sets',
-      key: ['ad_set_id', 'dimension', 'value'],
-      whole: ['ad_set_id'],
-      rows: [...state.adSets.values()].flatMap(({ id, targets }) =>
+    ),
+    list(
+      'ad_set_targets',
+      adSets.flatMap(({ id, targets }) =>
         Object.entries(targets).flatMap(([name, value]) =>
           aimsOf(name, value).map((aim) => ({ ad_set_id: id, ...aim })),
         ),
       ),
-    },
-    {
-      table: 'ad_set_frequency_caps',
-      stream: 'ad_sets',
-      key: ['ad_set_id', 'unit', 'period', 'max_impressions'],
-      whole: ['ad_set_id'],
-      rows: [...state.adSets.values()].flatMap(({ id, caps }) =>
+      { ...ofAdSets, key: ['ad_set_id', 'dimension', 'value'] },
+    ),
+    list(
+      'ad_set_frequency_caps',
+      adSets.flatMap(({ id, caps }) =>
         caps.map((cap) => ({
-          ad_set_id: id,
-          unit: String(cap.frequency_unit),
-          period: String(cap.frequency_period),
+          ...{ ad_set_id: id, unit: String(cap.frequency_unit), period: String(cap.frequency_period) },
           max_impressions: String(cap.max_impressions),
         })),
       ),
-    },
-    {
-      table: 'ad_set_placements',
-      stream: 'ad_sets',
-      key: ['ad_set_id', 'placement'],
-      whole: ['ad_set_id'],
-      rows: [...state.adSets.values()].flatMap(({ id, targets: { placements } }) =>
-        (Array.isArray(placements) ? placements : []).map((one) => ({
-          ad_set_id: id,
-          placement: String(one),
-        })),
+      { ...ofAdSets, key: ['ad_set_id', 'unit', 'period', 'max_impressions'] },
+    ),
+    list(
+      'ad_set_placements',
+      adSets.flatMap(({ id, targets: { placements } }) =>
+        [placements ?? []].flat().map((one) => ({ ad_set_id: id, placement: String(one) })),
       ),
-    },
-    {
-      table: 'ads',
-      stream: 'ads',
-      key: ['id'],
-      rows: [...state.ads.values()].map((one) => ({
-        ...ad(one),
-        delivery: one.delivery,
-        updated_at: instant(one.updatedAt),
-      })),
-    },
-    {
-      table: 'assets',
-      stream: 'assets',
-      key: ['id'],
-      rows: [...state.assets.values()].map((one) => ({
-        id: one.id,
-        ad_account_id: one.accountId,
-        name: one.name,
-        type: one.type,
-        status: one.status,
+      { ...ofAdSets, key: ['ad_set_id', 'placement'] },
+    ),
+    list(
+      'ads',
+      [...state.ads.values()].map((one) => ({ ...ad(one), delivery: one.delivery, ...updated(one) })),
+    ),
+    list(
+      'assets',
+      [...state.assets.values()].map((one) => ({
+        ...{ id: one.id, ad_account_id: one.accountId, name: one.name, type: one.type, status: one.status },
         archived: one.archived ? 'true' : null,
         url: one.status === 'READY' ? `https://assets.example/${one.id}` : null,
-        created_at: instant(one.createdAt),
-        updated_at: instant(one.updatedAt),
+        ...{ created_at: instant(one.createdAt), ...updated(one) },
       })),
-    },
-    {
-      table: 'audiences',
-      stream: 'audiences',
-      key: ['id'],
-      rows: [...state.audiences.values()].map((one) => ({
-        id: one.id,
-        ad_account_id: one.accountId,
-        name: one.name,
-        type: one.type,
-        subtype: one.subtype,
-        lookback_days: maybe(one.lookbackDays),
-        status: one.status,
-        size_min: String(one.size),
-        size_max: String(one.size * 2),
-        seed_audience_id: one.seedId ?? null,
-        updated_at: instant(one.updatedAt),
+    ),
+    list(
+      'audiences',
+      [...state.audiences.values()].map((one) => ({
+        ...{ id: one.id, ad_account_id: one.accountId, name: one.name, type: one.type, subtype: one.subtype },
+        ...{
+          lookback_days: maybe(one.lookbackDays),
+          status: one.status,
+          seed_audience_id: one.seedId ?? null,
+        },
+        ...{ size_min: String(one.size), size_max: String(one.size * 2), ...updated(one) },
       })),
-    },
-    {
-      table: 'campaign_drafts',
-      stream: 'campaign_drafts',
-      key: ['id'],
-      rows: of('campaign', drafts).flatMap((one) =>
+    ),
+    list(
+      'campaign_drafts',
+      drafts.flatMap((one) =>
         one.kind === 'campaign'
           ? [{ ...campaign(one.of), draft_hierarchy_version: String(one.version) }]
           : [],
       ),
-    },
-    {
-      table: 'ad_set_drafts',
-      stream: 'ad_set_drafts',
-      key: ['id'],
-      rows: drafts.flatMap((one) =>
-        one.kind === 'ad_set' ? [adSet(one.of, currency(one.of.accountId))] : [],
-      ),
-    },
-    {
-      table: 'ad_drafts',
-      stream: 'ad_drafts',
-      key: ['id'],
-      rows: drafts.flatMap((one) => (one.kind === 'ad' ? [ad(one.of)] : [])),
-    },
-    {
-      table: 'change_history',
-      stream: 'change_history',
-      key: ['id'],
-      rows: history
-        ? state.changes.map((one) => ({
-            id: one.id,
-            entity_type: one.entityType,
-            entity_id: one.entityId,
-            operation: one.operation,
-            changed_at: instant(one.at),
-          }))
-        : [],
-    },
-    {
-      table: 'report_daily',
-      stream: 'report_daily',
-      key: ['entity_type', 'entity_id', 'day'],
-      whole: ['ad_account_id', 'entity_type', 'day'],
-      rows: each(
+    ),
+    list(
+      'ad_set_drafts',
+      drafts.flatMap((one) => (one.kind === 'ad_set' ? [adSet(one.of, currency(one.of.accountId))] : [])),
+    ),
+    list(
+      'ad_drafts',
+      drafts.flatMap((one) => (one.kind === 'ad' ? [ad(one.of)] : [])),
+    ),
+    list(
+      'change_history',
+      (history ? state.changes : []).map((one) => ({
+        ...{ id: one.id, entity_type: one.entityType, entity_id: one.entityId },
+        ...{ operation: one.operation, changed_at: instant(one.at) },
+      })),
+    ),
+    list(
+      'report_daily',
+      each(
         (level) => truth.days(level, from, today),
         (row) => ({ ...reported(state, row), day: dayOf(row.start?.getTime() ?? 0) }),
       ),
-    },
-    {
-      table: 'report_hourly',
-      stream: 'report_hourly',
-      key: ['entity_type', 'entity_id', 'hour_start'],
-      whole: ['ad_account_id', 'entity_type', 'hour_start'],
-      rows: each(
+      ofEntities('day'),
+    ),
+    list(
+      'report_hourly',
+      each(
         (level) => truth.hours(level, oldest, now),
         (row) => ({ ...reported(state, row, notByHour), hour_start: instant(row.start?.getTime() ?? 0) }),
       ),
-    },
-    {
-      table: 'report_lifetime',
-      stream: 'report_lifetime',
-      key: ['entity_type', 'entity_id', 'captured_on'],
-      whole: ['ad_account_id', 'entity_type', 'captured_on'],
-      rows: each(
+      ofEntities('hour_start'),
+    ),
+    list(
+      'report_lifetime',
+      each(
         (level) => truth.lifetimes(level),
         (row) => ({ ...reported(state, row), captured_on: dayOf(now.getTime()) }),
       ),
-    },
-    {
-      table: 'report_csv',
+      ofEntities('captured_on'),
+    ),
+    list('report_csv', csvRows(state, from.getTime(), today.getTime()), {
       stream: 'async_reports',
       key: ['ad_account_id', 'day', 'campaign_name', 'ad_set_name', 'ad_name', 'occurrence'],
       whole: ['ad_account_id', 'day'],
-      rows: csvRows(state, from.getTime(), today.getTime()),
-    },
+    }),
   ];
   return new Map(all.map((one) => [one.table, one]));
 }

@@ -15,8 +15,12 @@ afterEach(async () => {
 const lines = async (query: string): Promise<readonly string[]> =>
   (await database.warehouse.pool.query<{ line: string }>(query)).rows.map(({ line }) => line);
 
-test('a sync of the ads that is killed in lists, reports, insights and CSV gives the platform’s rows when it is repeated', async () => {
-  platform = await startAds({ seed: 7, now: new Date('2026-06-30T02:00:00Z'), dialect: 'vendor', days: 20 });
+const truth = () => dailyLines(platform.state, new Date('2026-06-01'), new Date('2026-06-30'));
+
+test('a sync that is killed in reports, insights and CSV and then repeated gives the platform’s rows', async () => {
+  const sizes = { accounts: 1, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 20 };
+  const now = new Date('2026-06-30T02:00:00Z');
+  platform = await startAds({ seed: 7, now, dialect: 'vendor', ...sizes });
   database = await testDatabase();
   const env = {
     DATABASE_URL: database.url,
@@ -30,9 +34,7 @@ test('a sync of the ads that is killed in lists, reports, insights and CSV gives
   };
   const fired: string[] = [];
   const points = [
-    { endpoint: '/ad_accounts/{id}/ads' },
-    { endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 3 },
-    { endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 40 },
+    { endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 6 },
     { endpoint: '/ad_accounts/{id}/insight_reports', nth: 20 },
     { endpoint: '/ad_accounts/{id}/async_reports/{report}' },
   ];
@@ -44,20 +46,18 @@ test('a sync of the ads that is killed in lists, reports, insights and CSV gives
     });
     await running.ended;
     rule.cancel();
-    // Whatever is there is true: no row that the platform does not tell, no day by half.
-    const told = new Set(dailyLines(platform.state, new Date('2026-06-01'), new Date('2026-06-30')));
-    expect((await lines(dailyQuery)).filter((line) => !told.has(line))).toEqual([]);
+    const rows = new Set(truth());
+    expect(
+      (await lines(dailyQuery)).filter((line) => !rows.has(line)),
+      'rows that are not the platform’s',
+    ).toEqual([]);
   }
   expect(fired).toEqual(points.map(({ endpoint }) => endpoint));
   const last = await start(['sync', 'ads'], { env }).ended;
   expect({ code: last.code, err: last.code === 0 ? '' : last.err }).toEqual({ code: 0, err: '' });
-  expect(await lines(dailyQuery)).toEqual(
-    dailyLines(platform.state, new Date('2026-06-01'), new Date('2026-06-30')),
-  );
+  expect(await lines(dailyQuery)).toEqual(truth());
   expect(await lines(adSetQuery)).toEqual(adSetLines(platform.state));
-  const [csv] = await lines(
-    `select concat((select sum(spend) from ads.report_csv), ' = ', (select sum(spend) from ads.report_daily where entity_type = 'AD')) as line`,
-  );
-  const [left, right] = (csv ?? '').split(' = ');
-  expect(left).toBe(right);
+  const sums = `select sum(spend)::text as line from ads.report_csv
+    union select sum(spend)::text from ads.report_daily where entity_type = 'AD'`;
+  expect(await lines(sums)).toHaveLength(1);
 }, 120_000);

@@ -7,16 +7,7 @@ import { Refused, Transient, UnexpectedContent } from '../../../../../src/core/e
 import type { Job } from '../../../../../src/core/stream.ts';
 import { byHeader } from '../../../../support/csv-line.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
-import {
-  type CsvPlatform,
-  csvFile,
-  csvPlatform,
-  given,
-  ledger,
-  march,
-  openReports,
-  type Script,
-} from './csv-platform.ts';
+import { csvFile, csvPlatform, given, ledger, march, openReports, type Script } from './csv-platform.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -29,72 +20,45 @@ const file = `${header}\n${row}\n`;
 const ready = { status: 'READY', completed_at: '2025-03-01T00:01:00Z' };
 const processing = { status: 'PROCESSING' };
 
-interface Read {
-  readonly platform: CsvPlatform;
-  readonly log: readonly string[];
-  readonly notes: readonly string[];
-  readonly slept: readonly number[];
-  readonly records: readonly unknown[];
-  readonly bytes: readonly string[];
-  readonly ids: readonly string[];
-  readonly fetched: number;
-  readonly failure: unknown;
-}
-
 const read = async (
   script: Partial<Script>,
   { job: first, ...more }: Partial<Reports> & { readonly job?: Job } = {},
-): Promise<Read> => {
+) => {
   const platform = await csvPlatform({ looks: [ready], files: [csvFile(file)], ...script });
-  const opened = openReports(platform, more);
-  closing.push(platform.close, opened.close);
+  const { reports, notes, slept, close } = openReports(platform, more);
+  closing.push(platform.close, close);
   const { job, log } = ledger(first);
-  const records: unknown[] = [];
-  const bytes: string[] = [];
-  const ids: string[] = [];
+  const all: { readonly record: unknown; readonly bytes: string; readonly id: string | undefined }[] = [];
   let fetched = -1;
   let failure: unknown;
-  const stream = asyncReports(opened.reports);
-  const reading = await stream.read?.(march, given(job), new AbortController().signal);
+  const reading = await asyncReports(reports).read?.(march, given(job), new AbortController().signal);
   try {
-    for (;;) {
-      const step = await reading?.pages.next();
-      if (step === undefined) break;
-      if (step.done === true) {
-        fetched = step.value.fetched;
-        expect(step.value.matched).toBe(true);
-        break;
-      }
-      for (const record of step.value.records) {
-        records.push(record);
-        bytes.push(String(reading?.bytes(record, step.value)));
-        ids.push(reading?.id(record) ?? '');
-      }
-    }
+    let step = await reading?.pages.next();
+    for (; step?.done === false; step = await reading?.pages.next())
+      for (const record of step.value.records)
+        all.push({ record, bytes: String(reading?.bytes(record, step.value)), id: reading?.id(record) });
+    expect(step?.value).toMatchObject({ matched: true });
+    if (step?.done === true) fetched = step.value.fetched;
   } catch (error) {
     failure = error;
   }
-  return { platform, log, notes: opened.notes, slept: opened.slept, records, bytes, ids, fetched, failure };
+  const records = all.map(({ record }) => record);
+  return { platform, log, notes, slept, records, all, fetched, failure };
 };
+const refusal = (message: string) => play.json({ messages: [message] }, {}, 400);
+const accepted = play.json({ id: 'less' }, {}, 201);
 
-const ofFile = (text: string | Buffer): Promise<Read> => read({ files: [csvFile(text)] });
+const ofFile = (text: string | Buffer) => read({ files: [csvFile(text)] });
 
 describe('a CSV report', () => {
-  test('is asked for in full, waited for, fetched and read', async () => {
+  test('is requested in full, awaited, fetched and read', async () => {
     const { platform, log, slept, records, fetched, failure } = await read({
       looks: [processing, processing, ready],
     });
     expect(failure).toBeUndefined();
+    const cells = row.split(',');
     expect(records.map(byHeader)).toEqual([
-      {
-        DAY: '2025-03-01',
-        CAMPAIGN_NAME: 'Spring',
-        AD_SET_NAME: 'Women',
-        AD_NAME: 'Audio',
-        SPEND: '9007199254.740993',
-        IMPRESSIONS_ON_SPOTIFY: '10',
-        CLICKS: '1',
-      },
+      Object.fromEntries(header.split(',').map((name, at) => [name, cells[at]])),
     ]);
     expect(fetched).toBe(1);
     const [body = {}] = platform.created();
@@ -124,12 +88,8 @@ describe('a CSV report', () => {
       platform.api.requests.every(({ headers }) => headers.authorization === 'Bearer s3cret-token'),
     ).toBe(true);
     const [asked] = platform.storage.requests;
-    expect(Object.keys(asked?.headers ?? {}).sort()).toEqual([
-      'accept',
-      'accept-encoding',
-      'connection',
-      'host',
-    ]);
+    const names = ['accept', 'accept-encoding', 'connection', 'host'];
+    expect(Object.keys(asked?.headers ?? {}).sort()).toEqual(names);
     expect(JSON.stringify([asked?.headers, asked?.url])).not.toContain('s3cret');
   });
 
@@ -141,11 +101,8 @@ describe('a CSV report', () => {
 });
 
 describe('the ledger of report jobs', () => {
-  const submitted: Job = {
-    id: 'old-1',
-    status: 'submitted',
-    submittedAt: new Date('2025-03-10T02:00:00Z'),
-  };
+  const submittedAt = new Date('2025-03-10T02:00:00Z');
+  const submitted: Job = { id: 'old-1', status: 'submitted', submittedAt };
 
   test.each(['submitted', 'ready'] as const)(
     'a job that was %s before a crash is adopted, not created again',
@@ -160,29 +117,19 @@ describe('the ledger of report jobs', () => {
     },
   );
 
-  test('a job whose creation was not confirmed before a crash is created again', async () => {
-    const { platform, records } = await read(
-      {},
-      { job: { ...submitted, id: undefined, status: 'creating' } },
-    );
-    expect(platform.calls()).toEqual(['create', 'look report-0']);
-    expect(records).toHaveLength(1);
-  });
-
-  test.each(['failed', 'expired', 'abandoned'] as const)(
-    'one that is known to have %s is followed by another',
+  test.each(['creating', 'failed', 'expired', 'abandoned'] as const)(
+    'one that is known as %s is followed by another',
     async (status) => {
-      const { platform, records } = await read({}, { job: { ...submitted, status } });
+      const job = status === 'creating' ? { ...submitted, id: undefined, status } : { ...submitted, status };
+      const { platform, records } = await read({}, { job });
       expect(platform.calls()).toEqual(['create', 'look report-0']);
       expect(records).toHaveLength(1);
     },
   );
 
   test('one that is days old is not adopted: its numbers are of then', async () => {
-    const { platform, log } = await read(
-      {},
-      { job: { ...submitted, submittedAt: new Date('2025-03-01T00:00:00Z') } },
-    );
+    const old = { ...submitted, submittedAt: new Date('2025-03-01T00:00:00Z') };
+    const { platform, log } = await read({}, { job: old });
     expect(platform.calls()).toEqual(['create', 'look report-0']);
     expect(log[0]).toBe('abandoned: too old: its numbers are of then');
   });
@@ -197,14 +144,8 @@ describe('R1: a report that comes to nothing', () => {
     const { platform, records, log } = await read({ looks: [processing, look, ready] });
     expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0', 'create', 'look report-1']);
     expect(records).toHaveLength(1);
-    expect(log.map((line) => line.split(/[: ]/)[0])).toEqual([
-      'creating',
-      'submitted',
-      state,
-      'creating',
-      'submitted',
-      'ready',
-    ]);
+    const states = ['creating', 'submitted', state, 'creating', 'submitted', 'ready'];
+    expect(log.map((line) => line.split(/[: ]/)[0])).toEqual(states);
   });
 
   test('time and again: the slice fails after three', async () => {
@@ -226,17 +167,12 @@ describe('R1: a report that comes to nothing', () => {
     expect(log.at(-1)).toMatch(/^failed/);
   });
 
-  test('a state that is not known is waited out', async () => {
-    const { platform, records } = await read({
-      looks: [{ status: 'SIMMERING' }, { status: 'SIMMERING' }, ready],
-    });
-    expect(platform.created()).toHaveLength(1);
-    expect(records).toHaveLength(1);
-  });
-
-  test('one that is ready without an address gets it a moment later', async () => {
-    const { platform, records } = await read({ looks: [{ ...ready, report_url: null }, ready] });
-    expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0']);
+  test.each([
+    ['in an unknown state is waited for', [{ status: 'SIMMERING' }, { status: 'SIMMERING' }, ready]],
+    ['that is ready without an address gets it a moment later', [{ ...ready, report_url: null }, ready]],
+  ])('one %s', async (_, looks) => {
+    const { platform, records } = await read({ looks });
+    expect(platform.calls()).toEqual(['create', ...looks.map(() => 'look report-0')]);
     expect(records).toHaveLength(1);
   });
 });
@@ -271,20 +207,6 @@ describe('the creation of a report', () => {
     expect(platform.api.fired).toEqual(['reset', 'reset', 'reset']);
   });
 
-  test('that is refused for a metric by its name is made without it, and told', async () => {
-    const { platform, records, notes } = await read({
-      creations: [
-        play.json({ messages: ['metrics: AD_COMPLETES is not known'] }, {}, 400),
-        play.json({ id: 'less' }, {}, 201),
-      ],
-    });
-    const [, body] = platform.created();
-    expect(body?.metrics).not.toContain('AD_COMPLETES');
-    expect(body?.metrics).toHaveLength(fieldsOf('csv').length - 1);
-    expect(records).toHaveLength(1);
-    expect(notes[0]).toContain('the server does not know AD_COMPLETES');
-  });
-
   const metrics = fieldsOf('csv');
   const without = (...left: readonly string[]): readonly string[] =>
     metrics.filter((name) => !left.includes(name));
@@ -292,37 +214,21 @@ describe('the creation of a report', () => {
   const enumeration = (name: string, all: readonly string[]): string =>
     `Cannot deserialize value from String "${name}": not one of the values accepted for Enum class: [${all.join(', ')}]`;
 
+  const without2 = without('REACH', 'CPM');
+  const without1 = without('SKAD_APP_INSTALLS');
+  const whole = enumeration('SKAD_APP_INSTALLS', without1.toSorted());
   test.each<[string, readonly string[], readonly string[]]>([
-    [
-      'the whole list behind the refused one',
-      [enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted())],
-      without('SKAD_APP_INSTALLS'),
-    ],
-    [
-      'a list that the server cut off',
-      [clipped(enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted()))],
-      without('SKAD_APP_INSTALLS'),
-    ],
-    [
-      'lists for one name after the other',
-      ['REACH', 'CPM'].map((name) => enumeration(name, without('REACH', 'CPM'))),
-      without('REACH', 'CPM'),
-    ],
-    [
-      'the whole list alone',
-      [`metrics: each must be one of ${without('REACH', 'CPM').join(' | ')}`],
-      without('REACH', 'CPM'),
-    ],
-    ['what the refused one does not go with', ['CPM is not possible with SPEND'], without('CPM')],
+    ['by its name', ['metrics: AD_COMPLETES is not known'], without('AD_COMPLETES')],
+    ['before the whole list', [whole], without1],
+    ['before a list that was cut off', [clipped(whole)], without1],
+    ['one after the other', ['REACH', 'CPM'].map((name) => enumeration(name, without2)), without2],
+    ['by the whole list alone', [`metrics: each must be one of ${without2.join(' | ')}`], without2],
+    ['with what it does not go with', ['CPM is not possible with SPEND'], without('CPM')],
   ])(
-    'that is refused with names of what there is (%s) is made without the rest only',
+    'that is refused for a metric, named %s, is made without that one, which is noted',
     async (_, refusals, asked) => {
-      const { platform, records, notes, failure } = await read({
-        creations: [
-          ...refusals.map((message) => play.json({ messages: [message] }, {}, 400)),
-          play.json({ id: 'less' }, {}, 201),
-        ],
-      });
+      const creations = [...refusals.map(refusal), accepted];
+      const { platform, records, notes, failure } = await read({ creations });
       expect(failure).toBeUndefined();
       expect([...(platform.created().at(-1)?.metrics ?? [])].toSorted()).toEqual(asked.toSorted());
       expect(platform.created()).toHaveLength(refusals.length + 1);
@@ -332,35 +238,17 @@ describe('the creation of a report', () => {
     },
   );
 
-  test.each<[string, string, readonly string[] | undefined]>([
-    [
-      'is not valid; allowed: ACTIVE, PENDING_APPROVAL, REJECTED',
-      'COMPLETED',
-      ['ACTIVE', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
-    ],
-    [
-      'is not valid; allowed: ACTIVE',
-      'PAUSED',
-      ['ACTIVE', 'COMPLETED', 'STOPPED', 'PENDING_APPROVAL', 'REJECTED'],
-    ],
-    [
-      'only valid ones are ACTIVE, PENDING_APPROVAL and REJECTED',
-      '',
-      ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'],
-    ],
-  ])(
-    'that is refused for a status keeps those that are named as valid: %s',
-    async (words, name, statuses) => {
-      const { platform, failure } = await read({
-        creations: [
-          play.json({ messages: [`statuses: ${name} ${words}`] }, {}, 400),
-          play.json({ id: 'less' }, {}, 201),
-        ],
-      });
-      expect(failure).toBeUndefined();
-      expect(platform.created().at(-1)?.statuses).toEqual(statuses);
-    },
-  );
+  const allStatuses = ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'];
+  const ofAds = ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'];
+  test.each([
+    ['COMPLETED is not valid; allowed: ACTIVE, PENDING_APPROVAL, REJECTED', ['COMPLETED']],
+    ['PAUSED is not valid; allowed: ACTIVE', ['PAUSED']],
+    ['only valid ones are ACTIVE, PENDING_APPROVAL and REJECTED', ['COMPLETED', 'STOPPED', 'PAUSED']],
+  ])('that is refused for a status keeps the valid ones: %s', async (message, refused) => {
+    const { platform, failure } = await read({ creations: [refusal(`statuses: ${message}`), accepted] });
+    expect(failure).toBeUndefined();
+    expect(platform.created().at(-1)?.statuses).toEqual(allStatuses.filter((one) => !refused.includes(one)));
+  });
 
   test.each([
     'metrics: SPEND is not known',
@@ -370,7 +258,7 @@ describe('the creation of a report', () => {
     'statuses: ACTIVE, PAUSED are not known',
     clipped(`allowed are ${without('SPEND').toSorted().join(', ')}`),
   ])('that is refused for what no row can do without fails the slice: %s', async (message) => {
-    const { platform, failure } = await read({ creations: [play.json({ messages: [message] }, {}, 400)] });
+    const { platform, failure } = await read({ creations: [refusal(message)] });
     expect(failure).toBeInstanceOf(Refused);
     for (const { metrics: asked, statuses } of platform.created()) {
       expect(asked).toEqual(expect.arrayContaining(['SPEND', 'CLICKS', 'IMPRESSIONS_ON_SPOTIFY']));
@@ -382,28 +270,21 @@ describe('the creation of a report', () => {
     'One or more statuses are not valid for the primary entity of the report',
     'Invalid status: completed, stopped, paused',
   ])(
-    'that is refused for statuses without a name of one is asked for with those of ads: %s',
+    'that is refused for statuses without naming one is requested with those of ads: %s',
     async (message) => {
-      const refusal = play.json({ messages: [message] }, {}, 400);
-      const creations = [refusal, play.json({ id: 'less' }, {}, 201)];
-      const { platform, notes, records, failure } = await read({ creations });
+      const { platform, notes, records, failure } = await read({ creations: [refusal(message), accepted] });
       expect(failure).toBeUndefined();
       expect(records).toHaveLength(1);
       expect(notes).toContainEqual(expect.stringContaining('with ACTIVE, PENDING_APPROVAL, REJECTED alone'));
-      expect(platform.created().map(({ statuses }) => statuses)).toEqual([
-        ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
-        ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'],
-      ]);
-      const never = await read({ creations: [refusal] });
+      expect(platform.created().map(({ statuses }) => statuses)).toEqual([allStatuses, ofAds]);
+      const never = await read({ creations: [refusal(message)] });
       expect(never.failure).toBeInstanceOf(Refused);
       expect(never.platform.created()).toHaveLength(2);
     },
   );
 
   test('that is refused for anything else fails the slice', async () => {
-    const { platform, log, failure } = await read({
-      creations: [play.json({ messages: ['too many reports'] }, {}, 400)],
-    });
+    const { platform, log, failure } = await read({ creations: [refusal('too many reports')] });
     expect(failure).toBeInstanceOf(Refused);
     expect(log.at(-1)).toContain('failed: ');
     expect(platform.created()).toHaveLength(1);
@@ -420,11 +301,8 @@ describe('R3: an address that has expired', () => {
   test('is asked for again, of the same report', async () => {
     const { platform, records } = await read({ files: [play.status(403), play.status(404), csvFile(file)] });
     expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0', 'look report-0']);
-    expect(platform.storage.requests.map(({ url }) => url)).toEqual([
-      '/r0.csv?sig=x',
-      '/r1.csv?sig=x',
-      '/r2.csv?sig=x',
-    ]);
+    const addresses = platform.storage.requests.map(({ url }) => url);
+    expect(addresses).toEqual([0, 1, 2].map((n) => `/r${n}.csv?sig=x`));
     expect(records).toHaveLength(1);
   });
 
@@ -485,12 +363,11 @@ describe('R6 and R7: what stands in a report', () => {
 describe('R8: lines that are no rows', () => {
   test('a ragged one goes to the rejects with its exact bytes, its values under no name', async () => {
     const ragged = ['2025-03-01,Spring,Women,5', `${row},too,many`, '2025-03-01,"a "b" c",W,A,1,2,3'];
-    const { records, bytes, ids, fetched } = await ofFile(
-      `${header}\n${row}\n${ragged.join('\n')}\n${row}\n`,
-    );
+    const { records, all, fetched } = await ofFile(`${header}\n${row}\n${ragged.join('\n')}\n${row}\n`);
     expect(fetched).toBe(5);
-    expect(bytes).toEqual([row, ...ragged, row]);
-    expect(ids).toEqual(['2025-03-01/Spring/Women/Audio', '', '', '', '2025-03-01/Spring/Women/Audio']);
+    expect(all.map(({ bytes }) => bytes)).toEqual([row, ...ragged, row]);
+    const name = '2025-03-01/Spring/Women/Audio';
+    expect(all.map(({ id }) => id)).toEqual([name, '', '', '', name]);
     for (const record of records.slice(1, 4))
       expect(() => csvRows.transform(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
     expect(csvRows.transform(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
@@ -502,28 +379,21 @@ describe('R8: lines that are no rows', () => {
     expect(() => csvRows.transform(records[1], march)).toThrow('day');
   });
 
-  test('rows of days that were not asked for are left out, and told', async () => {
-    const other = ['2025-02-28', '2025-03-04', '2025-03-04T00:00:00Z'].map((day) =>
-      row.replace('2025-03-01', day),
-    );
-    const { records, notes } = await ofFile(
-      `${header}\n${[row, ...other, row.replace('-01', '-03')].join('\n')}\n`,
-    );
+  const on = (...days: readonly string[]) =>
+    `${header}\n${days.map((day) => row.replace('2025-03-01', day)).join('\n')}\n`;
+  test('rows of days that were not requested are left out, with a note; a report of nothing else fails', async () => {
+    const some = on('2025-03-01', '2025-02-28', '2025-03-04', '2025-03-04T00:00:00Z', '2025-03-03');
+    const { records, notes } = await ofFile(some);
     expect(records.map((one) => byHeader(one).DAY)).toEqual(['2025-03-01', '2025-03-03']);
     expect(notes.at(-1)).toContain('3 rows are of days outside 2025-03-01 to 2025-03-04');
-  });
-
-  test('a report of other days alone is not the one that was asked for: the slice fails', async () => {
-    const other = ['2025-02-27', '2025-02-28'].map((day) => row.replace('2025-03-01', day));
-    const { failure } = await ofFile(`${header}\n${other.join('\n')}\n`);
+    const { failure } = await ofFile(on('2025-02-27', '2025-02-28'));
     expect(failure).toBeInstanceOf(UnexpectedContent);
     expect(String(failure)).toContain('2 rows, none of 2025-03-01 to 2025-03-04');
   });
 
   test('empty lines are nothing', async () => {
-    const { records, bytes } = await ofFile(`${header}\n\n${row}\n\n${row}\n\n`);
-    expect(records).toHaveLength(2);
-    expect(bytes).toEqual([row, row]);
+    const { all } = await ofFile(`${header}\n\n${row}\n\n${row}\n\n`);
+    expect(all.map(({ bytes }) => bytes)).toEqual([row, row]);
   });
 });
 

@@ -21,20 +21,6 @@ const rows = async (): Promise<readonly string[]> =>
     )
   ).map(({ line }) => line);
 
-test('however a report is spelt, the same rows are loaded, and unknown columns are kept', async () => {
-  rig = await openAdsRig({ ...small, csv: { polls: 0 } });
-  expect((await rig.sync({ streams })).status).toBe('succeeded');
-  const plain = await rows();
-  expect(plain.length).toBeGreaterThan(20);
-  Object.assign(rig.platform.storage.spoiling, { bom: true, crlf: true, reordered: true });
-  const again = await rig.sync({ streams, full: true });
-  expect(again.status).toBe('succeeded');
-  expect(await rows()).toEqual(plain);
-  expect(await rig.rows(`select distinct extra_metrics from ads.report_csv`)).toEqual([
-    { extra_metrics: { MYSTERY: 42 } },
-  ]);
-});
-
 test('a report without a required column, or cut short, fails its slice; the rows before it stay', async () => {
   rig = await openAdsRig({ ...small, csv: { polls: 0 } });
   await rig.sync({ streams });

@@ -46,11 +46,7 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
   [
     'an ad set',
     entities.adSets,
-    {
-      ...adSet,
-      ...texts('delivery pause_reason reject_reason'),
-      ...{ is_paused: false, reject_reasons: [{}] },
-    },
+    { ...adSet, ...texts('delivery pause_reason reject_reason'), is_paused: false, reject_reasons: [{}] },
   ],
   [
     'an ad',
@@ -155,23 +151,19 @@ describe.each(lists)('%s', (noun, { table, transform }, record) => {
   });
 });
 
+const assetOf = (record: object) => entities.assets.transform({ id: 'x', ...record }, slice);
+const adSetOf = (record: object) => entities.adSets.transform({ id: 's', ...record }, slice);
+
 describe('values of the source', () => {
   it('the kind of an asset or an audience, as the contract says, is its type', () => {
-    expect(entities.assets.transform({ id: 'x', kind: 'image' }, slice).row).toMatchObject({
-      type: 'IMAGE',
-      _extra: null,
-    });
-    expect(entities.audiences.transform({ id: 'u', kind: 'LOOKALIKE' }, slice)).toMatchObject({
-      row: { type: 'LOOKALIKE', _extra: null },
-    });
-    expect(entities.assets.transform({ id: 'x', type: 'VIDEO' }, slice).row).toMatchObject({
-      type: 'VIDEO',
-      _extra: null,
-    });
-    const both = entities.assets.transform({ id: 'x', asset_type: 'AUDIO', kind: 'jingle' }, slice).row;
+    const audience = entities.audiences.transform({ id: 'u', kind: 'LOOKALIKE' }, slice);
+    expect(audience.row).toMatchObject({ type: 'LOOKALIKE', _extra: null });
+    expect(assetOf({ kind: 'image' }).row).toMatchObject({ type: 'IMAGE', _extra: null });
+    expect(assetOf({ type: 'VIDEO' }).row).toMatchObject({ type: 'VIDEO', _extra: null });
+    const both = assetOf({ asset_type: 'AUDIO', kind: 'jingle' }).row;
     expect(both).toMatchObject({ type: 'AUDIO' });
     expect(both._extra).toContain('"kind":"jingle"');
-    const { row, notes } = entities.assets.transform({ id: 'x', kind: 7 }, slice);
+    const { row, notes } = assetOf({ kind: 7 });
     expect(row).toMatchObject({ type: null });
     expect(notes).toEqual(['kind: expected text, got a number']);
   });
@@ -208,36 +200,23 @@ describe('values of the source', () => {
   });
 
   it('the second of two members for one column is kept and noted', () => {
-    const sound = { id: 'x', asset_type: 'AUDIO', audio_type: 'BACKGROUND_MUSIC' };
-    expect(entities.assets.transform(sound, slice)).toMatchObject({
-      row: { subtype: 'BACKGROUND_MUSIC', _extra: null },
-    });
-    const { row, notes } = entities.assets.transform(
-      { ...sound, asset_subtype: 'USER_UPLOADED_AUDIO' },
-      slice,
-    );
-    expect(row).toMatchObject({
-      subtype: 'USER_UPLOADED_AUDIO',
-      _extra: '{"audio_type":"BACKGROUND_MUSIC"}',
-    });
+    const sound = { asset_type: 'AUDIO', audio_type: 'BACKGROUND_MUSIC' };
+    expect(assetOf(sound).row).toMatchObject({ subtype: 'BACKGROUND_MUSIC', _extra: null });
+    const { row, notes } = assetOf({ ...sound, asset_subtype: 'USER_UPLOADED_AUDIO' });
+    const kept = '{"audio_type":"BACKGROUND_MUSIC"}';
+    expect(row).toMatchObject({ subtype: 'USER_UPLOADED_AUDIO', _extra: kept });
     expect(notes).toEqual(['audio_type: given beside asset_subtype']);
   });
 
   it('an unknown member of an object is noted by its path', () => {
-    const { row, notes } = entities.adSets.transform(
-      { id: 's', budget: { micro_amount: 1, cap: true } },
-      slice,
-    );
+    const { row, notes } = adSetOf({ budget: { micro_amount: 1, cap: true } });
     expect(row._extra).toBe('{"budget.cap":true}');
     expect(notes).toEqual(['budget.cap: a field that is not known']);
   });
 
   it('an unknown member of list elements is kept by its place and noted once', () => {
     const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
-    const capped = entities.adSets.transform(
-      { id: 's', frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] },
-      slice,
-    );
+    const capped = adSetOf({ frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] });
     expect(capped.children.frequency_caps).toHaveLength(2);
     expect(capped.row._extra).toBe('{"frequency_caps[1].per":"USER"}');
     expect(capped.notes).toEqual(['frequency_caps[].per: a field that is not known']);
@@ -249,69 +228,38 @@ describe('values of the source', () => {
   });
 
   it('a change keeps the fields it changed, in order, as delivered', () => {
+    const of = { field_type: 'bidAmount', display_label: 'Bid Amount', change_category: 'BUDGET' };
     const record = {
       ...{ change_id: 'h', timestamp: times.created_at, entity_type: 'AD_SET', entity_id: 's' },
       changes: [
-        {
-          field_type: 'bidAmount',
-          display_label: 'Bid Amount',
-          change_category: 'BUDGET',
-          before: { value: 1 },
-          after: { value: 2 },
-        },
+        { ...of, before: { value: 1 }, after: { value: 2 } },
         { field_type: 'status', before: null },
       ],
     };
+    const none = { display_label: null, change_category: null, before: null, after: null };
     expect(entities.changeHistory.transform(record, slice).children.items).toEqual([
-      {
-        change_id: 'h',
-        item: 0,
-        field_type: 'bidAmount',
-        display_label: 'Bid Amount',
-        change_category: 'BUDGET',
-        before: '{"value":1}',
-        after: '{"value":2}',
-      },
-      {
-        change_id: 'h',
-        item: 1,
-        field_type: 'status',
-        display_label: null,
-        change_category: null,
-        before: null,
-        after: null,
-      },
+      { change_id: 'h', item: 0, ...of, before: '{"value":1}', after: '{"value":2}' },
+      { change_id: 'h', item: 1, field_type: 'status', ...none },
     ]);
-    expect(() => entities.changeHistory.transform({ ...record, changes: [7] }, slice)).toThrow(
-      /changes\[0\]/,
-    );
-    expect(() => entities.changeHistory.transform({ ...record, timestamp: undefined }, slice)).toThrow(
-      /has no timestamp/,
-    );
+    const rejected = (more: object) => () => entities.changeHistory.transform({ ...record, ...more }, slice);
+    expect(rejected({ changes: [7] })).toThrow(/changes\[0\]/);
+    expect(rejected({ timestamp: undefined })).toThrow(/has no timestamp/);
   });
 });
 
 describe('targeting', () => {
   const rows = (targets: unknown) =>
-    (entities.adSets.transform({ id: 's', targets }, slice).children.targets ?? []).map(
-      ({ dimension, value }) => `${dimension}: ${value}`,
-    );
+    (adSetOf({ targets }).children.targets ?? []).map(({ dimension, value }) => `${dimension}: ${value}`);
 
   it('is exploded, one row a value', () => {
     expect(
       rows({
         age_ranges: [{ min: 18, max: 24 }, { min: 65 }],
         genders: ['FEMALE', 'NON_BINARY', 'FEMALE'],
-        geo_targets: {
-          country_code: 'DE',
-          city_ids: ['1', '2'],
-          postal_code_ids: ['US:73170'],
-          region_ids: [],
-        },
+        ...{ geo_targets: { country_code: 'DE', city_ids: ['1', '2'], postal_code_ids: ['US:73170'] } },
         language: 'de',
         sensitive_topic_exclusions: {
-          topics: [{ id: 'war', filter_option: 'LIMITED' }],
-          filter_option: 'STANDARD',
+          ...{ topics: [{ id: 'war', filter_option: 'LIMITED' }], filter_option: 'STANDARD' },
         },
         user_day_parts: [
           { day_of_week: ['MONDAY', 'FRIDAY'], hour_of_day: [{ min: 9, max: 17 }] },
@@ -325,11 +273,8 @@ describe('targeting', () => {
     ).toEqual([
       ...['age_ranges: 18-24', 'age_ranges: 65-', 'genders: FEMALE', 'genders: NON_BINARY'],
       ...['geo_targets.country_code: DE', 'geo_targets.city_ids: 1', 'geo_targets.city_ids: 2'],
-      ...[
-        'geo_targets.postal_code_ids: US:73170',
-        'language: de',
-        'sensitive_topic_exclusions.topics: war=LIMITED',
-      ],
+      ...['geo_targets.postal_code_ids: US:73170', 'language: de'],
+      'sensitive_topic_exclusions.topics: war=LIMITED',
       ...['sensitive_topic_exclusions.filter_option: STANDARD', 'user_day_parts: MONDAY 9-17'],
       ...['user_day_parts: FRIDAY 9-17', 'user_day_parts: SUNDAY', 'audience_ids_exclusions: u'],
       ...['new_dimension: {"odd":[1.5]}', 'nested.deeper.flag: true', 'nested.deeper.amount: 12'],
@@ -337,27 +282,18 @@ describe('targeting', () => {
   });
 
   it('stays whole beside, also a value that is too long for a row of its own', () => {
-    const { row, children, notes } = entities.adSets.transform(
-      { id: 's', targets: { artist_ids: ['x'.repeat(3000)] } },
-      slice,
-    );
+    const { row, children, notes } = adSetOf({ targets: { artist_ids: ['x'.repeat(3000)] } });
     expect(row.targets).toBe(`{"artist_ids":["${'x'.repeat(3000)}"]}`);
     expect(children.targets).toEqual([]);
     expect(notes).toHaveLength(1);
   });
 
   it('caps and placements become rows; a cap that says too little is kept with a note', () => {
-    const { row, children, notes } = entities.adSets.transform(
-      {
-        id: 's',
-        targets: { placements: ['MUSIC', 'PODCAST', 'MUSIC'] },
-        frequency_caps: [
-          { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 },
-          { frequency_unit: 'WEEK' },
-        ],
-      },
-      slice,
-    );
+    const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
+    const { row, children, notes } = adSetOf({
+      targets: { placements: ['MUSIC', 'PODCAST', 'MUSIC'] },
+      frequency_caps: [cap, { frequency_unit: 'WEEK' }],
+    });
     expect(children.frequency_caps).toEqual([{ ad_set_id: 's', unit: 'DAY', period: 1, max_impressions: 5 }]);
     expect(children.placements).toEqual([
       { ad_set_id: 's', placement: 'MUSIC' },
@@ -368,10 +304,6 @@ describe('targeting', () => {
   });
 
   it('that is absent is empty: rows that an ad set no longer has are deleted', () => {
-    expect(entities.adSets.transform({ id: 's' }, slice).children).toEqual({
-      targets: [],
-      frequency_caps: [],
-      placements: [],
-    });
+    expect(adSetOf({}).children).toEqual({ targets: [], frequency_caps: [], placements: [] });
   });
 });
