@@ -246,7 +246,7 @@ describe('a field that reappears gives all issues its values', () => {
     }
   });
 
-  test('except a new one, which reads nothing again', async () => {
+  test('except a new one, for which no issue is read a second time', async () => {
     let show = (): unknown => undefined;
     await synced({}, () => {
       show = hide(newest());

@@ -8,7 +8,7 @@ import { now, type Opened, opened } from './opened.ts';
 
 /** A tracker of the vendor's dialect that answers an endpoint always with this status. */
 const closed = async (when: When, code: number, body?: string) => {
-  const tracker = await opened({ dialect: 'vendor' });
+  const tracker = await opened({ dialect: 'vendor', issues: 60 });
   const answer = status(code, body === undefined ? {} : { body });
   return { tracker, rule: tracker.simulator.script.at({ ...when, times: Infinity }, answer) };
 };
