@@ -20,7 +20,6 @@ const longest = [
   'unit/connectors/dagu/streams',
   'contract/bi/speed',
   'model/tracker.model',
-  'unit/server/api/ending',
   'unit/scheduler/crash',
   'unit/server/dashboard/browser',
 ];

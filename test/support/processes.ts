@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import os from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A program of ours that runs as a process of its own. */
@@ -29,9 +31,11 @@ export interface RunOptions {
 
 /** Runs `node <file> <args…>`. */
 export function run(file: URL | string, args: readonly string[], options: RunOptions = {}): Running {
-  const { node = process.execPath, ...rest } = options;
+  const { node = process.execPath, env = process.env, ...rest } = options;
   const child = spawn(node, [file instanceof URL ? file.pathname : file, ...args], {
     stdio: 'pipe',
+    // What was compiled is kept between starts.
+    env: { NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'tidemark-compiled'), ...env },
     ...rest,
   });
   let stdout = '';

@@ -29,7 +29,7 @@ export interface Command {
 export const nowhere = fs.mkdtempSync(path.join(path.dirname(inject('postgres').keep), 'cli-'));
 
 export interface Around {
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
   /** Options of Node itself. */
   readonly node?: readonly string[];
 }

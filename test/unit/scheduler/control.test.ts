@@ -49,23 +49,14 @@ const take = () => taken(warehouse, ['tracker', 'ads', 'nightly']);
 const end = async (status: 'succeeded' | 'failed' | 'stopped' = 'succeeded'): Promise<void> => {
   const claimed = await take();
   if (claimed === undefined) throw new Error('no request waits');
-  await close(warehouse, claimed, {
-    status,
-    error: status === 'failed' ? { code: 'auth', message: 'no' } : null,
-  });
+  const error = status === 'failed' ? { code: 'auth', message: 'no' } : null;
+  await close(warehouse, claimed, { status, error });
 };
 
 test('a start is in the warehouse before it is answered', async () => {
   const run = await control.start(sync(), { by });
-  const fresh = {
-    status: 'queued',
-    trigger: 'api',
-    params: '',
-    finishedAt: null,
-    stopping: false,
-    againAt: null,
-  };
-  expect(run).toMatchObject({ ...sync(), ...fresh });
+  const fresh = { status: 'queued', finishedAt: null, stopping: false, againAt: null };
+  expect(run).toMatchObject({ ...sync(), trigger: 'api', params: '', ...fresh });
   expect(await query('select dag_run_id, status, asked_by from ops.dag_runs')).toEqual([
     { dag_run_id: run.runId, status: 'queued', asked_by: by },
   ]);
@@ -134,11 +125,7 @@ test.each<[string, Ask, string]>([
   ['an empty window', backfill('2024-02-01', '2024-02-01'), 'half open'],
   ['a window in the future', backfill('2999-01-01', '2999-02-01'), 'future'],
   ['a window for a sync', { ...backfill('2024-01-01', '2024-02-01'), does: 'sync' }, 'backfill'],
-  [
-    'a reconciliation where there is none',
-    { pipeline: 'ads', does: 'reconcile' },
-    'no reconciliation of ads',
-  ],
+  ['a reconciliation where there is none', { pipeline: 'ads', does: 'reconcile' }, 'no reconciliation'],
   ['a pipeline that is not configured', sync('workflow'), 'WORKFLOW_BASE_URL'],
 ])('%s is refused, and nothing is queued', async (_, ask, message) => {
   const refused = control.start(ask, { by });
@@ -283,11 +270,8 @@ test('lines of a log become visible in the order of their numbers, whoever write
   writing = false;
   await reading;
   expect(read).toBe(200);
-  expect((await control.log('tracker', runId, { tail: 3 })).map(({ seq }) => seq)).toEqual([
-    last - 2,
-    last - 1,
-    last,
-  ]);
+  const tail = await control.log('tracker', runId, { tail: 3 });
+  expect(tail.map(({ seq }) => last - seq)).toEqual([2, 1, 0]);
 });
 
 test('a log holds nothing that moves a terminal, and no password', async () => {
@@ -300,12 +284,8 @@ test('a log holds nothing that moves a terminal, and no password', async () => {
 test('the list tells what is configured, when it is due next, and what ran last', async () => {
   const { runId } = await control.start(sync('ads'), { by });
   const all = await control.list();
-  expect(all.map(({ name, configured }) => [name, configured])).toEqual([
-    ['nightly', true],
-    ['tracker', true],
-    ['ads', true],
-    ['workflow', false],
-  ]);
+  const names = all.map(({ name, configured }) => `${name} ${configured}`);
+  expect(names).toEqual(['nightly true', 'tracker true', 'ads true', 'workflow false']);
   expect(all[0]?.nextAt?.toISOString()).toMatch(/T02:00:00/);
   expect(all[1]?.schedule).toHaveLength(2);
   expect(all[2]?.last).toMatchObject({ runId });

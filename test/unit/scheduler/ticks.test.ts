@@ -10,11 +10,11 @@ import { catalogue, dag, dailySinceJustNow, emptyRequests, queueOf, timed } from
 let database: TestDatabase;
 let warehouse: Warehouse;
 let queue: Queue;
-const twenty = Array.from({ length: 20 }, (_, index) => `dag${index}`);
+const ten = Array.from({ length: 10 }, (_, index) => `dag${index}`);
 beforeAll(async () => {
   database = await testDatabase({ max: 20 });
   warehouse = database.warehouse;
-  queue = await queueOf(warehouse, catalogue(...['tracker', 'nightly', ...twenty].map((name) => dag(name))));
+  queue = await queueOf(warehouse, catalogue(...['tracker', 'nightly', ...ten].map((name) => dag(name))));
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
@@ -164,17 +164,17 @@ test('a tick that cannot be completed leaves nothing behind, and is made by the 
   expect(await look()).toBeDefined();
 });
 
-test('two processes that see twenty ticks make each one run, done once', async () => {
+test('two processes that see ten ticks make each one run, done once', async () => {
   const program = new URL('./programs/schedule.ts', import.meta.url);
   await warehouse.pool.query('create table if not exists public.done (pipeline text, worker text)');
-  for (const name of twenty) await look(schedule(name, recently));
+  for (const name of ten) await look(schedule(name, recently));
   await away('5 minutes');
-  const both = ['one', 'two'].map((name) => run(program, [database.url, name, recently, ...twenty]));
+  const both = ['one', 'two'].map((name) => run(program, [database.url, name, recently, ...ten]));
   try {
     await Promise.all(both.map((each) => each.line()));
     for (const each of both) each.tell('go');
     await vi.waitFor(
-      async () => expect(await rows(`select from ops.dag_runs where status = 'succeeded'`)).toHaveLength(20),
+      async () => expect(await rows(`select from ops.dag_runs where status = 'succeeded'`)).toHaveLength(10),
       { timeout: 60_000, interval: 50 },
     );
     for (const each of both) each.child.kill('SIGTERM');
@@ -185,7 +185,7 @@ test('two processes that see twenty ticks make each one run, done once', async (
   } finally {
     for (const each of both) each.child.kill('SIGKILL');
   }
-  expect(await ticks()).toHaveLength(20);
+  expect(await ticks()).toHaveLength(10);
   expect(await rows('select pipeline from public.done group by 1 having count(*) > 1')).toEqual([]);
-  expect(await rows('select from public.done')).toHaveLength(20);
+  expect(await rows('select from public.done')).toHaveLength(10);
 });

@@ -147,32 +147,25 @@ test('a request is over only when its log is written', async () => {
   const isLocked = Promise.withResolvers<void>();
   const runner = runnerOf(async (ask, { observe }) => {
     await isLocked.promise;
-    observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'the last word' });
+    observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'the last line' });
     return report(ask);
   });
+  const work = async (): Promise<void> => {
+    const queued = await start();
+    await others.query('begin; lock table ops.run_log in share mode');
+    isLocked.resolve();
+    await until('its log waits to be written', async () => {
+      const [{ waiting }] = await query(`select exists (select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into ops.run_log%' and pid <> pg_backend_pid()) as waiting`);
+      return waiting;
+    });
+    expect((await control.run('tracker', queued.runId)).finishedAt).toBeNull();
+    await others.query('commit');
+    await isNow(queued, 'succeeded');
+    expect((await messages(queued)).at(-1)).toBe('tracker: the last line');
+  };
   const others = await warehouse.pool.connect();
-  try {
-    await during(
-      runner,
-      async () => {
-        const queued = await start();
-        await others.query('begin; lock table ops.run_log in share mode');
-        isLocked.resolve();
-        await until('its log waits to be written', async () => {
-          const [{ waiting }] = await query(`select exists (select from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into ops.run_log%' and pid <> pg_backend_pid()) as waiting`);
-          return waiting;
-        });
-        expect((await control.run('tracker', queued.runId)).finishedAt).toBeNull();
-        await others.query('commit');
-        await isNow(queued, 'succeeded');
-        expect((await messages(queued)).at(-1)).toBe('tracker: the last word');
-      },
-      { times: { heartbeatMs: 60_000 } },
-    );
-  } finally {
-    others.release(true);
-  }
+  await during(runner, work, { times: { heartbeatMs: 60_000 } }).finally(() => others.release(true));
 });
 
 test('a broken pipeline ends its own request, and the others go on beside it', async () => {
@@ -197,7 +190,7 @@ test('a broken pipeline ends its own request, and the others go on beside it', a
 test('a stop reaches the worker at any time, and a second stop answers with the state', async () => {
   const { reasons, runner } = recorded();
   await during(runner, async () => {
-    for (const pause of [0, 10, 100]) {
+    for (const pause of [0, 100]) {
       const queued = await start();
       await isNow(queued, 'running');
       await sleep(pause);
@@ -209,7 +202,7 @@ test('a stop reaches the worker at any time, and a second stop answers with the 
       expect(second).toMatchObject({ status: 'stopped', stopping: false });
     }
   });
-  expect(reasons).toEqual([1, 2, 3].map(() => expect.any(Interrupted)));
+  expect(reasons).toEqual([expect.any(Interrupted), expect.any(Interrupted)]);
 });
 
 test('a service that ends interrupts what it runs; another takes that up at once, and it counts as no death', async () => {
@@ -239,14 +232,11 @@ test('a pipeline that is held by a run of the command line keeps its request wai
 
 test('a request that kills its worker every time waits longer each time and is parked after the third, while others run', async () => {
   const waits: number[] = [];
-  const deadly = new URL('./programs/deadly.ts', import.meta.url);
   const queued = await start();
   const other = await start('ads');
-  for (let death = 1; death <= 3; death++) {
-    const victim = run(deadly, [database.url, `victim ${death}`]);
-    expect(await victim.ended(), victim.said()).toBe(137);
-    await isNow(queued, 'running');
-    if (death === 3) break;
+  for (const death of [1, 2]) {
+    // A worker that takes it and is never heard of again.
+    expect((await take(warehouse, ['tracker'], `victim ${death}`))?.id).toBe(queued.runId);
     expect(await loseDead(warehouse, known)).toMatchObject([{ id: queued.runId, status: 'lost' }]);
     const [{ wait }] = await query(
       `select extract(epoch from start_after - now())::float8 as wait from pgboss.job where state = 'retry'`,
@@ -256,22 +246,21 @@ test('a request that kills its worker every time waits longer each time and is p
   }
   expect(waits[0]).toBeLessThanOrEqual(10);
   expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
+  await take(warehouse, ['tracker'], 'victim 3');
   await silenceWorkers(warehouse);
-  const survivor = runnerOf(async (ask) => report(ask));
-  await during(survivor, async ({ findings }) => {
-    await isNow(queued, 'failed');
-    await isNow(other, 'succeeded');
-    await until('a message is sent', () => findings.length > 0);
-    expect(findings[0]).toMatchObject({
-      pipeline: 'tracker',
-      state: 'failed',
-      which: { request: queued.runId },
-    });
-  });
-  expect(await control.run('tracker', queued.runId)).toMatchObject({
-    error: { code: 'worker_lost', message: expect.stringContaining('parked after 3 times') },
-  });
-}, 60_000);
+  await during(
+    runnerOf(async (ask) => report(ask)),
+    async ({ findings }) => {
+      await isNow(queued, 'failed');
+      await isNow(other, 'succeeded');
+      await until('a message is sent', () => findings.length > 0);
+      const which = { request: queued.runId };
+      expect(findings[0]).toMatchObject({ pipeline: 'tracker', state: 'failed', which });
+    },
+  );
+  const error = { code: 'worker_lost', message: expect.stringContaining('parked after 3 times') };
+  expect(await control.run('tracker', queued.runId)).toMatchObject({ error });
+});
 
 test('a request whose run loses its lease every time is parked, and a message is sent', async () => {
   const fenced = runnerOf(async () => {
@@ -391,9 +380,13 @@ test(
         wire.freeze();
         await until('the run is stopped', () => signal.aborted);
         expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
+        await silenceWorkers(warehouse);
         wire.thaw();
         wire.cut();
-        await isNow(queued, 'succeeded');
+        await until('it recovers', async () => {
+          await hurryJobs(warehouse);
+          return (await control.run('tracker', queued.runId)).status === 'succeeded';
+        });
         expect(cut.troubles.length).toBeGreaterThan(0);
       } finally {
         wire.thaw();
@@ -476,12 +469,13 @@ async function looking(graceMs = 500) {
 test.each([1, -1])(
   'after the clock of the warehouse jumped, or the machine slept, no worker is judged before the grace period is over',
   async (sign) => {
-    const { clock, judged, look } = await looking();
+    // Also where the grace period is longer than a gap.
+    const { clock, judged, look } = await looking(700);
     clock.ahead = sign * 3_600_000;
     const [{ ms }] = await query('select extract(epoch from clock_timestamp()) * 1000 as ms');
     await look();
     expect(judged).toHaveLength(2);
-    expect((judged[1] ?? 0) - Number(ms) - clock.ahead).toBeGreaterThanOrEqual(400);
+    expect((judged[1] ?? 0) - Number(ms) - clock.ahead).toBeGreaterThanOrEqual(600);
   },
 );
 
@@ -497,13 +491,6 @@ test.each(['between two looks', 'within a look'])(
     expect((judged[1] ?? 0) - thawedAt).toBeGreaterThanOrEqual(400);
   },
 );
-
-test('after a clock gap workers are judged, also where the grace period is longer than a gap', async () => {
-  const { clock, judged, look } = await looking(700);
-  clock.ahead = 3_600_000;
-  await look();
-  expect(judged).toHaveLength(2);
-});
 
 test('a heartbeat keeps a long run from being taken over, and each request is run once', async () => {
   let going = 0;

@@ -75,7 +75,7 @@ test('the reading token may look at everything and change nothing', async () => 
   expect(await query('select from ops.dag_runs')).toEqual([]);
 });
 
-test('ten thousand wrong tokens are held back, and no token is logged', async () => {
+test('two thousand wrong tokens are held back, and no token is logged', async () => {
   const codes = new Map<number, number>();
   const look = (token: string) =>
     api.app.inject({ url: '/api/v1/dags', headers: { host: '127.0.0.1', authorization: `Bearer ${token}` } });
@@ -84,7 +84,7 @@ test('ten thousand wrong tokens are held back, and no token is logged', async ()
       ...{ method: 'POST', url: start },
       headers: { host: '127.0.0.1', authorization: `Bearer guess-${n}` },
     });
-  for (let n = 0; n < 10_000; n += 100) {
+  for (let n = 0; n < 2_000; n += 100) {
     const answers = await Promise.all(Array.from({ length: 100 }, (_, m) => guessStart(n + m)));
     for (const { statusCode } of answers) codes.set(statusCode, (codes.get(statusCode) ?? 0) + 1);
   }
