@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { delay, type Fault } from '../../simulators/shared/faults.ts';
 import { Fenced, WarehouseFull } from '../../src/core/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { withRetry } from '../../src/warehouse/with-retry.ts';
 import { differences } from '../support/oracle.ts';
 import { type Moment, proxy, type Wire } from '../support/proxy.ts';
 import { openRig, type Rig } from '../support/rig.ts';
@@ -106,7 +107,7 @@ const change = (): void => {
 
 /** Uses up transaction numbers: those that a crashed server has forgotten, above all. */
 const useUpNumbers = async (): Promise<void> => {
-  for (let i = 0; i < 50; i += 1) await sql`select pg_current_xact_id()`.execute(direct.db);
+  for (let i = 0; i < 50; i += 1) await withRetry(() => sql`select pg_current_xact_id()`.execute(direct.db));
 };
 
 describe('D2: a server that ends at once and starts again', () => {
