@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { findDialect, openHttp } from '../../../../src/connectors/dagu/client.ts';
 import {
   currentRun,
@@ -10,29 +10,23 @@ import {
   runIn,
 } from '../../../../src/connectors/dagu/transform.ts';
 
-let close: (() => Promise<void>) | undefined;
-afterEach(() => close?.());
-
 /** A server that answers these paths, and others with 404. */
 async function serving(answers: Readonly<Record<string, { status?: number; type?: string; body: unknown }>>) {
   const server = http.createServer((request, response) => {
-    const answer = answers[request.url?.split('?')[0] ?? ''] ?? {
-      status: 404,
-      type: 'text/plain',
-      body: 'nothing',
-    };
-    response.writeHead(answer.status ?? 200, { 'content-type': answer.type ?? 'application/json' });
-    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
+    const nothing = { status: 404, type: 'text/plain', body: 'nothing' };
+    const { status = 200, type, body } = answers[request.url?.split('?')[0] ?? ''] ?? nothing;
+    response.writeHead(status, { 'content-type': type ?? 'application/json' });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   const out = openHttp({ baseUrl: `http://127.0.0.1:${port}` }, { retry: { baseMs: 1, capMs: 2 } });
-  close = async () => {
+  onTestFinished(async () => {
     await out.close();
     server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
+    server.close();
+  });
   return out;
 }
 

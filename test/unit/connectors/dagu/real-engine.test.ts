@@ -68,7 +68,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     await engine?.close();
   });
 
-  /** The warehouse's rows in the engine's words. */
+  /** The warehouse's rows with the engine's names. */
   const stored = () =>
     rig.rows(`select dag_name as name, dag_run_id as "dagRunId", status_code::int as status, r.status as "statusLabel",
         coalesce(to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '') as "startedAt",
@@ -125,7 +125,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     ).toEqual([{ file_name: 'good', description: 'goes well', tags: ['x', 'y'] }]);
   });
 
-  test('a second run writes nothing, and a run that was stopped meanwhile is read again', async () => {
+  test('a second run writes nothing, and a run that was stopped since is read again', async () => {
     expect(await rig.sync()).toMatchObject({
       status: 'succeeded',
       counts: { inserted: 0, updated: 0 },
@@ -144,7 +144,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
 
   test('a run that is retried under its id stays one row, as it went the last time', async () => {
     const before = await runAt('bad', 'b1');
-    // The engine tells whole seconds: within the same one a retry would look like the first try.
+    // The engine gives whole seconds: within the same one a retry would look like the first try.
     await sleep(Math.max(0, Date.parse(before.startedAt) + 1_000 - Date.now()));
     expect(await engine.ask('/dag-runs/bad/b1/retry', { dagRunId: 'b1' })).toMatchObject({ status: 200 });
     await until('the retry', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
   startWorkflow,
   type WorkflowOptions,
@@ -201,80 +201,70 @@ describe.each(['contract', 'dagu-v2'] as const)('an engine (%s)', (dialect) => {
     expect(await rig.rows('select gone_at from workflow.dag_runs')).toEqual([{ gone_at: null }]);
   });
 
-  test('an id reused after a restart is another run', async () => {
-    const rig = await stage(options, ['load']);
-    const { state, clock } = rig.engine;
-    state.add('load');
-    state.start('load', { id: '1' });
-    clock.advance(minute);
-    state.finish('load', '1', 'succeeded');
-    await rig.sync();
-    state.forget('load', '1');
-    clock.advance(minute);
-    state.start('load', { id: '1' });
-    clock.advance(minute);
-    state.finish('load', '1', 'failed');
-    for (let again = 0; again < 2; again++) await rig.sync();
-    expect(
-      await rig.rows('select dag_run_id, told_run_id, status from workflow.dag_runs order by begun_at'),
-    ).toEqual([
-      { dag_run_id: '1', told_run_id: '1', status: 'succeeded' },
-      { dag_run_id: '1@2026-03-01T12:02:00.000Z', told_run_id: '1', status: 'failed' },
-    ]);
-    expect(await rig.rows('select status from workflow.dags')).toEqual([{ status: 'failed' }]);
-    expect(await rig.sync()).toMatchObject(unchanged);
-  });
-
-  test('an id reused while its first run was active leaves that run as gone', async () => {
-    const rig = await stage(options, ['load']);
-    const { state, clock } = rig.engine;
-    state.add('load');
-    state.start('load', { id: '1' });
-    await rig.sync();
-    state.forget('load', '1');
-    clock.advance(minute);
-    state.start('load', { id: '1' });
-    const runs = () =>
-      rig.rows(
-        'select dag_run_id, status, gone_at is not null as is_gone from workflow.dag_runs order by begun_at',
-      );
-    const first = { dag_run_id: '1', status: 'running', is_gone: true };
-    const second = { dag_run_id: '1@2026-03-01T12:01:00.000Z', is_gone: false };
-    await rig.sync();
-    expect(await runs()).toEqual([first, { ...second, status: 'running' }]);
-    clock.advance(minute);
-    state.finish('load', '1', 'succeeded');
-    await rig.sync();
-    expect(await runs()).toEqual([first, { ...second, status: 'succeeded' }]);
-    expect(await rig.sync()).toMatchObject(unchanged);
-  });
-
-  test('an id reused by a waiting run leaves the earlier run as it was', async () => {
-    const rig = await stage(options, ['load']);
-    const { state, clock } = rig.engine;
-    state.add('load');
-    state.start('load', { id: '1', params: 'N=1' });
-    clock.advance(minute);
-    state.finish('load', '1', 'succeeded');
-    await rig.sync();
-    const all = 'select dag_run_id, status, params, gone_at from workflow.dag_runs order by dag_run_id';
-    const first = { dag_run_id: '1', status: 'succeeded', params: 'N=1', gone_at: null };
-    state.forget('load', '1');
-    clock.advance(minute);
-    const run = state.start('load', { id: '1', params: 'N=2', queued: true });
-    const second = { dag_run_id: '1@2026-03-01T12:02:00.000Z', params: 'N=2', gone_at: null };
-    for (let again = 0; again < 2; again++) {
-      expect(await rig.sync()).toMatchObject(succeeded);
-      expect(await rig.rows(all)).toEqual([first, { ...second, status: 'queued' }]);
+  describe('an id that is used again', () => {
+    let rig: Stage;
+    /** A run of this id once more, a minute after the engine has forgotten the first. */
+    const again = (options: { params?: string; queued?: boolean } = {}) => {
+      const { state, clock } = rig.engine;
+      state.forget('load', '1');
       clock.advance(minute);
-    }
-    Object.assign(run, { status: 'running', startedAt: clock.now() });
-    await rig.sync();
-    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'running' }]);
-    clock.advance(minute);
-    state.finish('load', '1', 'failed');
-    await rig.sync();
-    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'failed' }]);
+      return state.start('load', { id: '1', ...options });
+    };
+    const ends = (how: string): void => {
+      rig.engine.clock.advance(minute);
+      rig.engine.state.finish('load', '1', how);
+    };
+    const runs = () =>
+      rig.rows(`select dag_run_id, status, params, gone_at is not null as is_gone from workflow.dag_runs
+        where told_run_id = '1' order by dag_run_id`);
+    const first = { dag_run_id: '1', status: 'succeeded', params: 'N=1', is_gone: false };
+    const second = { dag_run_id: '1@2026-03-01T12:02:00.000Z', params: 'N=2', is_gone: false };
+    beforeEach(async () => {
+      rig = await stage(options, ['load']);
+      rig.engine.state.add('load');
+      rig.engine.state.start('load', { id: '1', params: 'N=1' });
+    });
+
+    test('after a restart is another run', async () => {
+      ends('succeeded');
+      await rig.sync();
+      again({ params: 'N=2' });
+      ends('failed');
+      for (let times = 0; times < 2; times++) await rig.sync();
+      expect(await runs()).toEqual([first, { ...second, status: 'failed' }]);
+      expect(await rig.rows('select status from workflow.dags')).toEqual([{ status: 'failed' }]);
+      expect(await rig.sync()).toMatchObject(unchanged);
+    });
+
+    test('while its first run was active leaves that run as gone', async () => {
+      await rig.sync();
+      again({ params: 'N=2' });
+      const gone = { ...first, status: 'running', is_gone: true };
+      const other = { ...second, dag_run_id: '1@2026-03-01T12:01:00.000Z' };
+      await rig.sync();
+      expect(await runs()).toEqual([gone, { ...other, status: 'running' }]);
+      ends('succeeded');
+      await rig.sync();
+      expect(await runs()).toEqual([gone, { ...other, status: 'succeeded' }]);
+      expect(await rig.sync()).toMatchObject(unchanged);
+    });
+
+    test('by a waiting run leaves the earlier run as it was', async () => {
+      ends('succeeded');
+      await rig.sync();
+      const run = again({ params: 'N=2', queued: true });
+      for (let times = 0; times < 2; times++) {
+        expect(await rig.sync()).toMatchObject(succeeded);
+        expect(await runs()).toEqual([first, { ...second, status: 'queued' }]);
+        rig.engine.clock.advance(minute);
+      }
+      Object.assign(run, { status: 'running', startedAt: rig.engine.clock.now() });
+      await rig.sync();
+      expect(await runs()).toEqual([first, { ...second, status: 'running' }]);
+      ends('failed');
+      await rig.sync();
+      expect(await runs()).toEqual([first, { ...second, status: 'failed' }]);
+    });
   });
 });
 

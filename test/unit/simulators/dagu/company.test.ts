@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Company, inhabit } from '../../../../simulators/dagu/company.ts';
 import {
   startWorkflow,
@@ -12,19 +12,14 @@ const day = 86_400_000;
 
 type Inhabited = WorkflowSimulator & { readonly jobs: Company };
 
-let engines: readonly WorkflowSimulator[] = [];
 const company = async (seed = 7, options: WorkflowOptions = {}): Promise<Inhabited> => {
   const engine = await startWorkflow({ now, ...options });
-  engines = [...engines, engine];
+  onTestFinished(async () => {
+    await engine.close();
+    expect(engine.errors).toEqual([]);
+  });
   return { ...engine, jobs: inhabit(engine, { seed }) };
 };
-afterEach(async () => {
-  for (const engine of engines) {
-    expect(engine.errors).toEqual([]);
-    await engine.close();
-  }
-  engines = [];
-});
 
 const ask = async (engine: WorkflowSimulator, route: string, method = 'GET') => {
   const answer = await fetch(`${engine.url}/api/v1/dags/${route}`, { method });
@@ -51,18 +46,18 @@ describe('four weeks of runs', () => {
 });
 
 describe('time goes on', () => {
-  test('whoever looks every ten minutes sees the same as who comes back after two days', async () => {
+  test('a look every ten minutes shows the same as one after two days', async () => {
     const [patient, restless] = [await company(), await company()];
-    const words = new Set<string>();
+    const states = new Set<string>();
     for (let at = 0; at < 2 * day; at += 10 * minute) {
       restless.clock.advance(10 * minute);
       restless.jobs.live();
-      for (const { status } of restless.truth()) words.add(status);
+      for (const { status } of restless.truth()) states.add(status);
     }
     patient.clock.advance(2 * day);
     patient.jobs.live();
     expect(restless.truth()).toEqual(patient.truth());
-    expect([...words]).toContain('running');
+    expect([...states]).toContain('running');
     const made = patient
       .truth()
       .filter(({ startedAt }) => startedAt !== null && startedAt > now.toISOString());

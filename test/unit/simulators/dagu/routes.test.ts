@@ -39,11 +39,9 @@ describe('the contract', () => {
       ['/api/v1/dags/none/start', 'POST', 404],
     ] as const) {
       const answer = await ask(route, method);
-      expect(answer).toMatchObject(
-        code === 200
-          ? { status: code, body: { status: 'success', data: expect.any(Object) } }
-          : { status: code, body: { status: 'error', message: expect.any(String) } },
-      );
+      const good = { status: 'success', data: expect.any(Object) };
+      const body = code === 200 ? good : { status: 'error', message: expect.any(String) };
+      expect(answer).toMatchObject({ status: code, body });
       expect(Object.keys(answer.body)).toHaveLength(2);
     }
   });
@@ -70,7 +68,7 @@ describe('the vendor until 1.30', () => {
     });
   });
 
-  test('lists are bounded by when a run was made, half open, and cut without a word', async () => {
+  test('lists are bounded by when a run was made, half open, and cut silently', async () => {
     await start({ dialect: 'dagu-v2', most: 2 });
     for (let count = 0; count < 3; count++) {
       engine.state.start('load', { id: `${count}` });
