@@ -46,7 +46,7 @@ interface Expected {
   readonly truth: Picture;
   /** What it held, and the histories that it kept, before. */
   readonly before: Before | undefined;
-  /** The platform's clock meanwhile: what watermarks become. */
+  /** The platform's clock during the command: what watermarks become. */
   readonly clock: Date;
 }
 

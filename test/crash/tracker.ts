@@ -57,7 +57,7 @@ export const deletions = stage({
   },
 });
 
-/** A reconciliation after issues came into sight that the account could not see at the first sync, and others that were taken for deleted meanwhile. */
+/** A reconciliation after issues came into sight that the account could not see at the first sync, and others that were taken for deleted. */
 export const sightings = stage({
   does: 'reconcile',
   before: ({ state }) => {
@@ -96,7 +96,7 @@ interface Expected {
   readonly old: Oracle | undefined;
   /** What it shall equal in the end. */
   readonly truth: Oracle;
-  /** The tracker's clock meanwhile: what watermarks become. */
+  /** The tracker's clock during the command: what watermarks become. */
   readonly clock: Date;
 }
 

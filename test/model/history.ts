@@ -84,7 +84,7 @@ function mayWait(rig: Rig, world: World, line: string): boolean {
   return world.stirred.has(issue ?? '') && rig.tracker.state.sprints.get(Number(sprint))?.state === 'closed';
 }
 
-/** One run with what happens meanwhile, and everything that must hold after any run, good or bad. */
+/** One run with what happens during it, and everything that must hold after any run, good or bad. */
 async function checked(name: string, rig: Rig, world: World, step: RunStep): Promise<RunReport | undefined> {
   const before = await checkpoints(rig.rows);
   const started = rig.tracker.clock.now().getTime();
@@ -192,7 +192,7 @@ async function onlyItsWindow(name: string, rig: Rig, runId: string): Promise<voi
   );
 }
 
-/** A reconciliation deletes only what is deleted or was out of sight meanwhile (guarantee G10). */
+/** A reconciliation deletes only what is deleted, or was out of sight during the run (guarantee G10). */
 async function onlyTheDeleted(
   name: string,
   rig: Rig,

@@ -119,7 +119,7 @@ const shift: fc.Arbitrary<Event> = fc
   )
   .map(([atSearch, change]) => ({ atSearch, change }));
 
-/** A history of a tracker and of what we did meanwhile. `blind`: also what only a full sync can see. */
+/** A history of a tracker and of our runs. `blind`: also what only a full sync can see. */
 export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
   const change = blind
     ? fc.oneof({ weight: 5, arbitrary: bumping }, { weight: 3, arbitrary: blinding })
@@ -151,7 +151,7 @@ const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({
 });
 const lasting: readonly (typeof faultNames)[number][] = ['503 for a while', '401'];
 
-/** One history in which every fault strikes, things change meanwhile, and every kind of run is made: what no dice decide, no test misses. */
+/** One history with every fault, changes during a run, and every kind of run: none of them depends on the seed. */
 export const parade: readonly Step[] = [
   plain('full', [
     ...faultNames

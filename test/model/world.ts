@@ -64,7 +64,7 @@ export function worldOf(tracker: TrackerSimulator): World {
   const isRare = (id: string): boolean =>
     live().filter((other) => state.issue(other).projectId === state.issue(id).projectId).length < 4;
 
-  /** Notes a write that `updated` tells of. What is written unseen is not told of once it is seen again. */
+  /** Notes a write that `updated` shows. A write to a hidden issue is not shown once the issue is visible again. */
   const wrote = (id: string): void => {
     written.set(id, now());
     const { updated } = state.issue(id);
@@ -108,12 +108,12 @@ export function worldOf(tracker: TrackerSimulator): World {
     if (what.is === 'hide' || what.is === 'show') {
       const which = project(what.project);
       const others = [...state.projects.values()].filter((one) => !one.hidden && one.id !== which?.id);
-      // Somebody who may see nothing at all is another story.
+      // An account that may see nothing at all is another case.
       if (which === undefined || which.hidden === (what.is === 'hide') || others.length === 0) return;
       if (what.is === 'hide') state.hideProject(which.key);
       else state.showProject(which.key);
       visible.set(which.id, what.is === 'hide' ? Number.POSITIVE_INFINITY : now());
-      // Whatever an incremental walk would have shown of it meanwhile went by unseen.
+      // An incremental read has missed what changed while it was hidden.
       for (const id of live())
         if (state.issue(id).projectId === which.id) {
           silent.add(id);
@@ -126,7 +126,7 @@ export function worldOf(tracker: TrackerSimulator): World {
       state.restore(id);
       restored.set(id, now());
       stirred.add(id);
-      // Issues that point at it show it again, and nobody wrote to them.
+      // Issues that point at it show it again without being written.
       for (const other of live()) {
         const { parentId, links } = state.issue(other);
         if (parentId === id || links.some((link) => link.otherId === id)) silent.add(other);
@@ -235,7 +235,7 @@ export function worldOf(tracker: TrackerSimulator): World {
       }
     }
     wrote(id);
-    // It was out of sight when it was written and may have come into sight by it: that much `updated` does tell.
+    // A hidden issue that a write made visible: `updated` shows that.
     if (unseen && !isHidden(id)) silent.delete(id);
   };
 

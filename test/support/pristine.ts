@@ -15,7 +15,7 @@ export interface Pristine {
   readonly digest: string;
 }
 
-/** Of the template that `client` is connected to. Nobody may change it from then on. */
+/** Of the template that `client` is connected to. It must not change from then on. */
 export async function pristine(client: Pick<pg.Pool, 'query'>): Promise<Pristine> {
   const names = async (query: string): Promise<readonly string[]> =>
     (await client.query<{ name: string }>(query)).rows.map(({ name }) => name);
@@ -41,11 +41,11 @@ const catalogs = `
 const relations = `
   select concat_ws(' ', 'pg_class', count(*), md5(string_agg(row(oid, relname, relnamespace, reltype, reloftype, relowner, relam, reltablespace,
     reltoastrelid, relhasindex, relpersistence, relkind, relnatts, relchecks, relhasrules, relhastriggers, relhassubclass, relrowsecurity,
-    relforcerowsecurity, relispopulated, relreplident, relispartition, reloptions, relacl)::text, ',' order by oid))) as told
+    relforcerowsecurity, relispopulated, relreplident, relispartition, reloptions, relacl)::text, ',' order by oid))) as digested
   from pg_class`;
 
 const looking = (catalogs: readonly string[], filled: readonly string[]): string => `
-  select md5(string_agg(told, E'\\n' order by told)) as digest from (${[
+  select md5(string_agg(digested, E'\\n' order by digested)) as digest from (${[
     relations,
     // What was made or changed since has a newer transaction than anything in the template; what was removed is missing.
     ...[...catalogs, ...filled].map(

@@ -8,7 +8,7 @@ test('docs/streams.md is what npm run docs writes', async () => {
   expect(page, 'docs/streams.md is stale: run npm run docs').toBe(await streamsPage());
 });
 
-test('docs/streams.md tells of every table and column of the tracker', async () => {
+test('docs/streams.md describes every table and column of the tracker', async () => {
   const page = await streamsPage();
   const missing = trackerTables.flatMap((table) => {
     const name = `${table.schema}.${table.name}`;

@@ -36,7 +36,7 @@ const mapped = (over: Row, children: Mapped['children'] = {}): Mapped => ({
 });
 const exactIn = (extra: unknown): unknown => JSON.parse(String(extra))._exact_text;
 
-test('the exact value of each column is kept as JSON text beside what _extra holds already', () => {
+test('the exact value of each column is kept as JSON text next to what _extra holds already', () => {
   const changed = { name: 'a\0', labels: ['b', '\udc00'], doc: '{"c\\u0000":12345678901234567.89}' };
   const { row: stored, notes } = withStorableText(flow, mapped(changed)).mapped;
   expect(stored).toMatchObject({

@@ -36,7 +36,7 @@ const some = (from: number, name: string, updatedAt: bigint): readonly Mapped[] 
     return thing(id, name, updatedAt, children);
   });
 
-/** Loads a batch as a server with the settings that Postgres comes with would; gives how many rows of the tables its transaction fetched, too. */
+/** Loads a batch under the default settings of Postgres; `fetched`: how many rows of the tables its transaction read. */
 const loading = async (
   records: readonly Mapped[],
   runId: string,
@@ -70,7 +70,7 @@ test('changed records and their children', async () => {
   expect(fetched).toBeLessThanOrEqual(few);
 });
 
-test('records that another session wrote meanwhile', async () => {
+test('records that another session writes at the same time', async () => {
   const other = await lab.warehouse.pool.connect();
   try {
     await other.query('begin');

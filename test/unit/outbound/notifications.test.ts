@@ -276,7 +276,7 @@ describe('notifications', () => {
 
   test('a stuck nightly request recovers by success, and the next one that is stuck is sent anew', async () => {
     await query('truncate ops.dag_runs, ops.walks cascade');
-    const night = async (id: string, does: string, status?: string): Promise<void> => {
+    const request = async (id: string, does: string, status?: string): Promise<void> => {
       await query(
         `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
         values ($1, 'nightly', $2, 'schedule', 'schedule', 'running', clock_timestamp())`,
@@ -291,12 +291,12 @@ describe('notifications', () => {
       );
       await later();
     };
-    await night('n1', 'sync', 'partly_failed');
-    await night('n2', 'reconcile', 'succeeded');
+    await request('n1', 'sync', 'partly_failed');
+    await request('n2', 'reconcile', 'succeeded');
     expect(sent()).toEqual(['pipeline.stuck']);
-    await night('n3', 'sync', 'succeeded');
+    await request('n3', 'sync', 'succeeded');
     await later();
-    await night('n4', 'sync');
+    await request('n4', 'sync');
     expect(sent()).toEqual(['pipeline.stuck', 'pipeline.recovered', 'pipeline.stuck']);
   });
 });

@@ -1,4 +1,4 @@
-/** A webhook's other end: keeps what arrives, and answers as it is told. */
+/** A webhook's other end: keeps what arrives, and answers as scripted. */
 
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -110,7 +110,7 @@ test('the schemas hold the declared tables, their versions and revisions, and th
   expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual([...names, ...views].sort());
 });
 
-test('there are no foreign keys, no unique indexes besides primary keys, and checks on words of ours alone', async () => {
+test('there are no foreign keys, no unique indexes besides primary keys, and checks on our own values alone', async () => {
   const schemas = `('tracker'::regnamespace, 'ads'::regnamespace)`;
   const constraints = await rowsOf<{ text: string }>(
     `select concat_ws(' ', contype, conrelid::regclass, (regexp_match(pg_get_constraintdef(oid), '\\((\\w+)'))[1]) as text

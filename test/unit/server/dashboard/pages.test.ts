@@ -162,7 +162,7 @@ test('an unknown address is answered with 404, without internals', async () => {
 });
 
 describe('the backfill form', () => {
-  test('says what is wrong beside what was typed', async () => {
+  test('says what is wrong next to what was typed', async () => {
     const plan = async (query: string) =>
       textOf((await person.get(`/backfill?plan=1&pipeline=tracker&${query}`)).body);
     expect(await plan('from=2026-02-30&to=2026-03-01')).toContain('From: 2026-02-30 is not a day');
