@@ -6,7 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { launcher, nowhere, start, tidemark } from './command.ts';
+import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   ...'sync backfill reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
@@ -73,18 +73,17 @@ test.each([
   expect(err).toContain(advice);
 });
 
-test.each(['', 'rejects', 'help nosuch'])(
-  'as JSON `tidemark %s` says that a command is missing',
-  async (words) => {
-    const { code, out } = await tidemark(`${words} --json`.trim());
+test('as JSON a missing command is an error, too', async () => {
+  for (const words of ['--json', 'rejects --json', 'help nosuch --json']) {
+    const { code, out } = await tidemark(words);
     const error = { code: 'usage', message: expect.stringContaining('no such command') };
     expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 2, error });
-  },
-);
+  }
+});
 
 test('a --stream that names none does not mean all', async () => {
   for (const none of ['', ' ', ',']) {
-    const { code, out, err } = await start(['sync', '--stream', none]).ended;
+    const { code, out, err } = await begin(['sync', '--stream', none]).ended;
     expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining('Name a stream') });
   }
 });
@@ -98,15 +97,22 @@ test.each([
   expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
 });
 
-test.each([
-  ['[::1]', 'http://[::1]:9 '],
-  ['::', 'http://[::1]:9 '],
-  ['0.0.0.0', 'http://127.0.0.1:9 '],
-])('remote reaches a serve that listens on %s', async (host, address) => {
-  const env = { TIDEMARK_HOST: host, TIDEMARK_PORT: '9', TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
-  const { code, err } = await tidemark('remote status tracker', { env });
-  expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(`${address}does not answer`) });
-  expect(err).not.toContain('unencrypted');
+test('remote reaches a serve by the host that it listens on', async () => {
+  for (const [host, address] of [
+    ['[::1]', 'http://[::1]:9 '],
+    ['::', 'http://[::1]:9 '],
+    ['0.0.0.0', 'http://127.0.0.1:9 '],
+  ]) {
+    const env = {
+      ...{ TIDEMARK_HOST: host ?? '', TIDEMARK_PORT: '9', TIDEMARK_API_TOKEN: 'a-token-of-some-length' },
+    };
+    const { code, err } = await tidemark('remote status tracker', { env });
+    expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(`${address}does not answer`) });
+    expect(err).not.toContain('unencrypted');
+  }
+  const env = { TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
+  const { err } = await tidemark('remote status tracker --url http://tidemark.invalid:9', { env });
+  expect(err).toContain('warning: the token goes to tidemark.invalid:9 unencrypted');
 });
 
 test.each([
@@ -123,12 +129,6 @@ test.each([
   const { code, err } = await tidemark(`remote status tracker --url http://127.0.0.1:${port}`);
   expect({ code, err }).toEqual({ code: exitCode, err: expect.stringMatching(said) });
   await new Promise((resolve) => server.close(resolve));
-});
-
-test('remote warns of a token that goes unencrypted to another machine', async () => {
-  const env = { TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
-  const { err } = await tidemark('remote status tracker --url http://tidemark.invalid:9', { env });
-  expect(err).toContain('warning: the token goes to tidemark.invalid:9 unencrypted');
 });
 
 test.skipIf(!fs.existsSync('/dev/full'))(
