@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { rowsOf } from '../queries/db.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
 import { slicesOfDays } from './sync/cut.ts';
@@ -38,14 +39,13 @@ export async function plan(
   { streams, full = false, window }: Partial<Request> & { readonly streams?: readonly string[] },
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
-  const { rows } = await sql<{ source_id: number }>`select source_id from ops.sources
-    where name = ${deps.source.name}`.execute(deps.warehouse.db);
-  const sourceId = rows[0]?.source_id ?? 0;
-  const { signal } = deps;
-  const { clock } = await deps.source.preflight(signal);
-  const run = { sourceId, runId: '0', pipeline: deps.source.name, kind: 'sync' } as const;
+  const { signal, source, warehouse } = deps;
+  const query = sql<{ id: number }>`select source_id as id from ops.sources where name = ${source.name}`;
+  const [{ id: sourceId } = { id: 0 }] = await rowsOf(query, warehouse.db);
+  const { clock } = await source.preflight(signal);
+  const run = { sourceId, runId: '0', pipeline: source.name, kind: 'sync' } as const;
   const context = { deps, run, clock, now: () => clock ?? new Date(), signal };
-  const request: Request = { full, window };
+  const request = { full, window };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, streams)) {
     const planning = await planningOf({ context, stream, request });
@@ -63,7 +63,7 @@ export async function plan(
 async function sizeOf({ context, stream }: Planning, { kind, window }: StreamPlan) {
   const { days, windows } = stream;
   const all = await ownersOf({ context, stream });
-  const owners = kind === 'incremental' ? all.filter(({ isActive }) => isActive) : all;
+  const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');
   if (days === undefined) {
     const records = window && (await windows?.count({ window }, context.signal));
     if (records === undefined) return { slices: owners.length };

@@ -5,7 +5,7 @@ import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import type { Session } from '../load/session.ts';
 import { loadCounted } from './batching/commit.ts';
-import { NestedLists, unlessBad } from './batching/nested-lists.ts';
+import { lackingIn, NestedLists, tailsOf, unlessBad } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
 import type { RunContext } from './context/run-context.ts';
 import { inRun } from './context/stream-in-run.ts';
@@ -73,7 +73,8 @@ async function isTaken(
 ): Promise<boolean> {
   const mapped = unlessBad(() => stream.transform(parseJson(payload), slice ?? {}));
   if (mapped instanceof BadData) return false;
-  const { refusals, rows, lacking } = await lists.fetch(mapped);
-  if ((await lists.judge(refusals)) !== undefined) return false;
-  return !(unlessBad(() => batch.add(mapped, BigInt(seen), rows(), lacking)) instanceof BadData);
+  const reads = await lists.fetch(mapped);
+  if ((await lists.judge(reads)) !== undefined) return false;
+  const add = () => batch.add(mapped, BigInt(seen), tailsOf(reads), lackingIn(reads));
+  return !(unlessBad(add) instanceof BadData);
 }

@@ -46,7 +46,6 @@ export async function commit(
   const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
   const receipt = tooMany === undefined ? end : undefined;
   const isComplete = receipt?.status === 'done' && receipt.lacks !== true && showsAll(stream);
-  const lists = isComplete ? { lists: scopeOf(stream, slice) } : {};
   const close = async (session: Session, { isHeld }: Loaded): Promise<void> => {
     if (receipt === undefined) return;
     const status = isHeld ? 'partial' : receipt.status;
@@ -54,7 +53,8 @@ export async function commit(
     // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
     if (unread.count <= 1) await closeWalk(session, walking);
   };
-  const loaded = await loadCounted(walking, batch, { force, resolves, close, ...lists }, listing);
+  const how = { force, resolves, close, ...(isComplete && { lists: scopeOf(stream, slice) }) };
+  const loaded = await loadCounted(walking, batch, how, listing);
   if (tooMany !== undefined) throw tooMany;
   if (receipt === undefined) return loaded;
   unread.count -= 1;
@@ -96,10 +96,9 @@ export async function closeWalk(
   const opened = walk.kind === 'backfill' ? [] : await nestedLists.opened();
   const covered = opened.length > 0 ? { ...coverage, words: coverage.ours, whole: false } : coverage;
   const isClosed = await closeIfLast(session, walk, runId, covered);
-  if (isClosed && opened.length > 0)
-    await sql`delete from ops.streams where source_id = ${sourceId} and stream = any (${opened}::text[])`.execute(
-      session.trx,
-    );
+  if (!isClosed || opened.length === 0) return;
+  await sql`delete from ops.streams
+    where source_id = ${sourceId} and stream = any (${opened}::text[])`.execute(session.trx);
 }
 
 /**
@@ -116,17 +115,11 @@ export function scopeOf({ days }: Stream, { partition = {}, window }: Slice): Sc
   return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };
 }
 
-/** Commits what was read before a failure: the next run has less to do. */
-export async function salvage(walking: WalkContext, batch: Batch, open: OpenSlice): Promise<void> {
-  if (batch.received > 0 && !walking.context.lease.signal.aborted) await commit(walking, batch, open);
-}
-
 /**
  * Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it.
  * They are counted already.
  */
 export async function keepRejected(walking: WalkContext, rejects: readonly Reject[]): Promise<void> {
-  if (walking.context.lease.signal.aborted) return;
   const batch = new Batch(walking.stream);
   for (const reject of rejects) batch.reject(reject);
   await loadCounted(walking, batch, { force: false, resolves: false, close: async () => undefined });

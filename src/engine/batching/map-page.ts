@@ -8,7 +8,7 @@ import type { Mapped, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
 import type { WalkContext } from './commit.ts';
-import { type Fetched, type Refusal, unlessBad } from './nested-lists.ts';
+import { type ListRead, lackingIn, tailsOf, unlessBad } from './nested-lists.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
@@ -16,7 +16,7 @@ const recordsBetweenLooks = 16;
 
 /**
  * Maps one page into the batch, fetching truncated lists of records whose content changed. Gives the number
- * of records, and the nested lists that the source did not give.
+ * of records, and the nested lists that the source did not give or not whole.
  */
 export async function takePage(
   walking: WalkContext,
@@ -24,7 +24,7 @@ export async function takePage(
   page: Page,
   reading: Reading,
   slice: Slice,
-): Promise<{ readonly received: number; readonly refusals: readonly Refusal[] }> {
+): Promise<{ readonly received: number; readonly refusals: readonly ListRead[] }> {
   const { stream, nestedLists, force } = walking;
   const records = inWindow(walking, page, slice);
   const take = takerOf(walking, batch, page, reading, slice);
@@ -44,7 +44,9 @@ export async function takePage(
   const partial = waiting.map(([, mapped]) => mapped).filter(isPartial);
   const lists = await nestedLists.ofChanged(batch, partial, force);
   for (const [record, mapped] of waiting) take(record, mapped, lists.get(mapped));
-  return { received: records.length, refusals: [...lists.values()].flatMap(({ refusals }) => refusals) };
+  // Of a closed endpoint nothing more is to be judged.
+  const refusals = [...lists.values()].flat().filter(({ error, endpoint }) => error && !endpoint.closedBy);
+  return { received: records.length, refusals };
 }
 
 const isPartial = (mapped: Mapped | BadData): mapped is Mapped =>
@@ -57,15 +59,15 @@ function takerOf(
   page: Page,
   reading: Reading,
   slice: Slice,
-): (record: Json, mapped: Mapped | BadData, lists?: Fetched) => void {
+): (record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
   const fetchedAt = context.warehouseNow();
   return (record, mapped, lists) => {
     let stage: Reject['stage'] = 'transform';
     try {
       if (mapped instanceof BadData) throw mapped;
-      const rows = lists?.rows();
+      const tails = lists && tailsOf(lists);
       stage = 'encode';
-      batch.add(mapped, fetchedAt, rows, lists?.lacking);
+      batch.add(mapped, fetchedAt, tails, lists && lackingIn(lists));
       if (resolves) batch.names.push(reading.id(record));
     } catch (error) {
       if (!(error instanceof BadData)) throw error;

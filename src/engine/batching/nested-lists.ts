@@ -15,10 +15,8 @@ import type { Mapped, NestedList } from '../../core/stream.ts';
 import { nameOf, type Row } from '../../core/table.ts';
 import type { Batch } from '../../load/batch.ts';
 import { lackedIn, target, typeOf } from '../../load/layout.ts';
-import { rowsOf } from '../../queries/db.ts';
 import { pages } from '../../reading/pages.ts';
-import { withRetry } from '../../warehouse/with-retry.ts';
-import { tell } from '../context/run-context.ts';
+import { ask, tell } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { confirmed, ShownLess } from '../verify.ts';
 
@@ -29,8 +27,6 @@ const recordsUntilClosed = 3;
 interface Endpoint {
   /** The first child that is made of it. */
   readonly child: string;
-  /** Its name in `ops.streams`. */
-  readonly note: string;
   /** It was given for no record when it was last requested. */
   readonly wasClosed: boolean;
   answered: boolean;
@@ -42,8 +38,8 @@ interface Endpoint {
   readonly limit: LimitFunction;
 }
 
-/** A list of one record. */
-interface ListRead {
+/** A list of one record, as far as it was given: one request for all that is made of it. */
+export interface ListRead {
   /** The record's key in the stream's table, as text. */
   readonly key: string;
   readonly endpoint: Endpoint;
@@ -57,22 +53,18 @@ interface ListRead {
   readonly error?: Error;
 }
 
-/** A list that was not given, or not whole. */
-export type Refusal = Required<ListRead>;
+/**
+ * Rows by child: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
+ * become rows.
+ */
+export const tailsOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> =>
+  Object.fromEntries(
+    reads.flatMap(({ lists, records }) => lists.map(({ child, rows }) => [child, rows(records)])),
+  );
 
-const isRefusal = (list: ListRead): list is Refusal => list.error !== undefined;
-
-/** Lists of one record. */
-export interface Fetched {
-  /**
-   * Rows by child: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
-   * become rows.
-   */
-  rows(): Readonly<Record<string, readonly Row[]>>;
-  /** The children whose lists could not be had whole: their stored rows stay. */
-  readonly lacking: readonly string[];
-  readonly refusals: readonly Refusal[];
-}
+/** The children whose lists could not be had whole: their stored rows stay. */
+export const lackingIn = (reads: readonly ListRead[]): readonly string[] =>
+  reads.flatMap(({ lists, error }) => (error === undefined ? [] : lists.map(({ child }) => child)));
 
 /** What the step gives, or the `BadData` that it throws; every other error is a defect. */
 export function unlessBad<T>(step: () => T): T | BadData {
@@ -101,47 +93,48 @@ export class NestedLists {
     batch: Batch,
     records: readonly Mapped[],
     force: boolean,
-  ): Promise<ReadonlyMap<unknown, Fetched>> {
+  ): Promise<ReadonlyMap<Mapped | BadData, readonly ListRead[]>> {
     const hashes = await this.#storedHashes(records);
-    const fetched = new Map<unknown, Fetched>();
+    const fetched = new Map<Mapped, readonly ListRead[]>();
     const one = async (mapped: Mapped): Promise<void> => {
       const digest = unlessBad(() => batch.digest(mapped));
       if (digest instanceof BadData) return;
       const hash = hashes.get(this.#keyOf(mapped));
       const lacked = hash === undefined ? undefined : lackedIn(this.#of.stream, hash, digest);
-      fetched.set(mapped, await this.fetch(mapped, force ? undefined : lacked, lacked));
+      fetched.set(mapped, await this.fetch(mapped, lacked, force));
     };
     await Promise.all(records.map(one));
     return fetched;
   }
 
-  /** Fetches lists of one record; `wanted`: only those of these children. The stored row lacks the `lacked`. */
-  async fetch(mapped: Mapped, wanted?: readonly string[], lacked: readonly string[] = []): Promise<Fetched> {
-    const all = mapped.nestedLists?.filter(({ child }) => wanted?.includes(child) ?? true) ?? [];
-    const reading = [...Map.groupBy(all, ({ walk }) => walk)].map(async ([walk, lists]) => {
+  /** Fetches the lists of one record; where a stored row lacks only the `lacked`, only these, or all by `force`. */
+  fetch(mapped: Mapped, lacked?: readonly string[], force = false): Promise<readonly ListRead[]> {
+    const lists = mapped.nestedLists ?? [];
+    const wanted =
+      force || lacked === undefined ? lists : lists.filter(({ child }) => lacked.includes(child));
+    const reading = [...Map.groupBy(wanted, ({ walk }) => walk)].map(async ([walk, lists]) => {
       const endpoint = await this.#endpointOf(lists[0]?.child ?? '');
-      const again = lists.every(({ child }) => lacked.includes(child));
+      const again = lists.every(({ child }) => lacked?.includes(child));
       return this.#read({ key: this.#keyOf(mapped), endpoint, walk, lists, again, records: [] });
     });
-    return fetchedOf(await Promise.all(reading));
+    return Promise.all(reading);
   }
 
   /**
-   * What refusals mean once the slice was read. Gives an error where single records lack what others have:
+   * What it means, once the slice was read, that lists were not given. Gives an error where single records lack what others have:
    * the slice is read again by the next run; a record that is refused again stays without the list.
    */
-  async judge(refusals: readonly Refusal[]): Promise<Transient | undefined> {
+  async judge(reads: readonly ListRead[]): Promise<Transient | undefined> {
     const { context, stream } = this.#of;
-    const single: Refusal[] = [];
-    for (const refusal of refusals) {
-      const { endpoint, error, key, again } = refusal;
-      if (endpoint.closedBy) continue;
-      if (!endpoint.answered && (endpoint.wasClosed || !again)) await this.#close(refusal, error);
+    const [owed, stay]: [ListRead[], ListRead[]] = [[], []];
+    for (const list of reads) {
+      const { endpoint, error, key, again } = list;
+      if (error === undefined || endpoint.closedBy !== undefined) continue;
+      if (!endpoint.answered && (endpoint.wasClosed || !again)) await this.#close(list, error);
       // Nothing is owed of a record that was deleted a moment ago.
       else if (!(error instanceof Missing) || (await stream.exists?.(key, context.signal)) !== false)
-        single.push(refusal);
+        (again ? stay : owed).push(list);
     }
-    const { owed = [], stay = [] } = Object.groupBy(single, ({ again }) => (again ? 'stay' : 'owed'));
     if (stay.length > 0) this.#warn(`not given again, ${namesOf(stay)}; sync --full asks once more`);
     if (owed.length === 0) return undefined;
     const cause = owed[0]?.error;
@@ -151,7 +144,9 @@ export class NestedLists {
   /** The notes about lists that are given in this walk and were closed before: older records lack them. */
   async opened(): Promise<readonly string[]> {
     const all = await Promise.all(this.#endpoints.values());
-    return all.flatMap(({ answered, wasClosed, note }) => (answered && wasClosed ? note : []));
+    return all.flatMap(({ answered, wasClosed, child }) =>
+      answered && wasClosed ? this.#noteOf(child) : [],
+    );
   }
 
   /** Reads the list, a second time where the first answer refuses it; gives it as it was where its endpoint is closed. */
@@ -197,17 +192,17 @@ export class NestedLists {
   async #close({ endpoint, walk }: ListRead, error: Error): Promise<void> {
     endpoint.closedBy = error;
     const { context, stream } = this.#of;
-    const { child, note } = endpoint;
+    const { child } = endpoint;
     const table = stream.children?.[child]?.table;
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const about = `Part of ${stream.name}: requested where a record does not bring all of it.`;
     const insert = sql`
       insert into ops.streams (source_id, stream, target, about, endpoint, state, reason, checked_at)
-      values (${context.run.sourceId}, ${note}, ${table ? nameOf(table) : ''}, ${about},
+      values (${context.run.sourceId}, ${this.#noteOf(child)}, ${table ? nameOf(table) : ''}, ${about},
         ${walk.first.endpoint}, ${state}, ${error.message}, now())
       on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
         endpoint = excluded.endpoint, checked_at = excluded.checked_at`;
-    await withRetry(() => insert.execute(context.deps.warehouse.db));
+    await ask(context, insert);
     this.#warn(`${child} ${state}: ${error.message}`);
   }
 
@@ -218,12 +213,11 @@ export class NestedLists {
   }
 
   async #firstSeen(child: string): Promise<Endpoint> {
-    const { context, stream } = this.#of;
-    const note = `${stream.name}.${child}`;
-    const query = sql`select from ops.streams where source_id = ${context.run.sourceId} and stream = ${note}`;
-    const noted = await withRetry(() => rowsOf(query, context.deps.warehouse.db));
-    const fresh = { answered: false, refused: new Set<string>(), limit: pLimit(1) };
-    return { child, note, wasClosed: noted.length > 0, ...fresh };
+    const { context } = this.#of;
+    const query = sql`select from ops.streams
+      where source_id = ${context.run.sourceId} and stream = ${this.#noteOf(child)}`;
+    const wasClosed = (await ask(context, query)).length > 0;
+    return { child, wasClosed, answered: false, refused: new Set(), limit: pLimit(1) };
   }
 
   /** The hashes of the stored rows, by key. */
@@ -236,28 +230,19 @@ export class NestedLists {
       select ${sql.id(key)}::text as key, _row_hash::text as hash from ${target(table)}
       where source_id = ${context.run.sourceId} and _deleted_at is null and _row_hash is not null
         and ${sql.id(key)} = any (${records.map(this.#keyOf)}::${typeOf(table, key)}[])`;
-    const rows = await withRetry(() => rowsOf(query, context.deps.warehouse.db));
-    return new Map(rows.map((row) => [row.key, BigInt(row.hash)]));
+    return new Map((await ask(context, query)).map(({ key, hash }) => [key, BigInt(hash)]));
   }
 
   readonly #keyOf = ({ row }: Mapped): string => String(row[this.#of.stream.table.key[0] ?? '']);
+
+  /** The name in `ops.streams` of the lists of a child. */
+  readonly #noteOf = (child: string): string => `${this.#of.stream.name}.${child}`;
 
   #warn(message: string): void {
     tell(this.#of.context, 'warn', `${this.#of.stream.name}: ${message}`);
   }
 }
 
-function fetchedOf(reads: readonly ListRead[]): Fetched {
-  const each = reads.flatMap(({ lists, records }) => lists.map((list) => [list, records] as const));
-  const refusals = reads.filter(isRefusal);
-  return {
-    rows: () => Object.fromEntries(each.map(([{ child, rows }, records]) => [child, rows(records)])),
-    lacking: refusals.flatMap(({ lists }) => lists.map(({ child }) => child)),
-    // Of a closed endpoint nothing more is to be judged.
-    refusals: refusals.filter(({ endpoint }) => endpoint.closedBy === undefined),
-  };
-}
-
 /** The first list, with why it was not given, and how many others there are. */
-const namesOf = ([first, ...more]: readonly Refusal[]): string =>
-  `${first?.endpoint.child} of ${first?.key}${more.length === 0 ? '' : ` and ${plural(more.length, 'other list')}`}: ${first?.error.message}`;
+const namesOf = ([first, ...more]: readonly ListRead[]): string =>
+  `${first?.endpoint.child} of ${first?.key}${more.length === 0 ? '' : ` and ${plural(more.length, 'other list')}`}: ${first?.error?.message}`;

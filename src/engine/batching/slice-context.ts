@@ -5,8 +5,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
-import { withRetry } from '../../warehouse/with-retry.ts';
-import type { RunContext } from '../context/run-context.ts';
+import { ask, type RunContext } from '../context/run-context.ts';
 
 /** The parts of a run that it takes. */
 type Owner = Pick<RunContext, 'deps' | 'run' | 'clock' | 'now'>;
@@ -18,10 +17,6 @@ export const sliceContext = (owner: Owner, stream: Stream, sliceId = '0'): Slice
   clock: owner.clock ?? new Date(),
   now: owner.now(),
 });
-
-/** Repeats the statement while the warehouse is away; gives its rows. */
-const ask = async <T>({ deps }: Owner, statement: RawBuilder<T>): Promise<readonly T[]> =>
-  (await withRetry(() => statement.execute(deps.warehouse.db))).rows;
 
 async function keysOf(
   owner: Owner,
@@ -49,33 +44,29 @@ interface JobRow extends Pick<Job, 'status' | 'overtaken'> {
 function ledgerOf(owner: Owner, stream: string, sliceId: string): JobLedger {
   const { sourceId, runId } = owner.run;
   const newest = sql`job_id = (select max(job_id) from ops.jobs where slice_id = ${sliceId}::bigint)`;
-  const update = (set: RawBuilder<unknown>) =>
-    ask(
-      owner,
-      sql`update ops.jobs set ${set}, changed_at = clock_timestamp(), run_id = ${runId}::bigint where ${newest}`,
-    );
+  const current = sql<JobRow>`
+    select remote_id as id, status, submitted_at as "submittedAt", exists (
+      select from ops.slices mine, ops.slices s join ops.walks w using (walk_id)
+      where mine.slice_id = ${sliceId}::bigint and w.source_id = ${sourceId} and w.stream = ${stream}
+        and s.partition is not distinct from mine.partition and s.status = 'done' and s.finished_at > j.submitted_at
+        and s.window_from < mine.window_to and s.window_to > mine.window_from) as overtaken
+    from ops.jobs j where ${newest}`;
+  // Where the answer to it was lost there may be two: the newer one counts.
+  const create = (request: string) => sql`
+    insert into ops.jobs (source_id, stream, slice_id, attempt, request, status, run_id)
+    select ${sourceId}, ${stream}, ${sliceId}::bigint, coalesce(max(attempt), 0) + 1, ${request}, 'creating', ${runId}::bigint
+    from ops.jobs where slice_id = ${sliceId}::bigint`;
+  const change = (set: RawBuilder<unknown>) => sql`
+    update ops.jobs set ${set}, changed_at = clock_timestamp(), run_id = ${runId}::bigint where ${newest}`;
+  const submit = (id: string) =>
+    sql`remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp()`;
   return {
     async current() {
-      const [job] = await ask(
-        owner,
-        sql<JobRow>`select remote_id as id, status, submitted_at as "submittedAt", exists (
-          select from ops.slices mine, ops.slices s join ops.walks w using (walk_id)
-          where mine.slice_id = ${sliceId}::bigint and w.source_id = ${sourceId} and w.stream = ${stream}
-            and s.partition is not distinct from mine.partition and s.status = 'done' and s.finished_at > j.submitted_at
-            and s.window_from < mine.window_to and s.window_to > mine.window_from) as overtaken
-        from ops.jobs j where ${newest}`,
-      );
+      const [job] = await ask(owner, current);
       return job && { ...job, id: job.id ?? undefined, submittedAt: job.submittedAt ?? undefined };
     },
-    // Where the answer to it was lost there may be two: the newer one counts.
-    creating: (request) =>
-      ask(
-        owner,
-        sql`insert into ops.jobs (source_id, stream, slice_id, attempt, request, status, run_id)
-        select ${sourceId}, ${stream}, ${sliceId}::bigint, coalesce(max(attempt), 0) + 1, ${request}, 'creating', ${runId}::bigint
-        from ops.jobs where slice_id = ${sliceId}::bigint`,
-      ),
-    submitted: (id) => update(sql`remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp()`),
-    became: (status, reason) => update(sql`status = ${status}, reason = ${reason ?? null}`),
+    creating: (request) => ask(owner, create(request)),
+    submitted: (id) => ask(owner, change(submit(id))),
+    became: (status, reason) => ask(owner, change(sql`status = ${status}, reason = ${reason ?? null}`)),
   };
 }

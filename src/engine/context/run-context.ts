@@ -1,6 +1,9 @@
+import type { RawBuilder } from 'kysely';
 import type { StreamReport } from '../../core/run.ts';
 import type { Instant } from '../../core/time.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
+import { rowsOf } from '../../queries/db.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import type { Lease } from '../state/lease.ts';
 import type { Rejections } from '../state/rejections.ts';
 import type { Run } from '../state/run-state.ts';
@@ -38,3 +41,7 @@ export const tell = (
   level: 'info' | 'warn',
   message: string,
 ): void => deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
+
+/** The rows of a statement that may run twice; waits while the warehouse is away. */
+export const ask = <R>({ deps }: Pick<RunContext, 'deps'>, statement: RawBuilder<R>): Promise<readonly R[]> =>
+  withRetry(() => rowsOf(statement, deps.warehouse.db));

@@ -72,16 +72,14 @@ export async function inRun(
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
   try {
     await withRetry(() => beginStream(deps.warehouse.db, run, stream.name));
-    const problem = await work(of);
-    await end(of, started, problem ?? { status: 'ok' });
+    await end(of, started, (await work(of)) ?? { status: 'ok' });
   } catch (error) {
     const isStopped = error instanceof errors.Interrupted || error instanceof errors.Fenced;
     const failed = { status: isStopped ? 'interrupted' : 'failed', reason: errors.saidBy(error) } as const;
-    await end(of, started, { ...failed, passesAfterMs: errors.passesAfter(error) }).catch(
-      (second: unknown) => {
-        // The warehouse itself may be what failed: the first error is the one to report.
-        tell(context, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`);
-      },
+    const why = { ...failed, passesAfterMs: errors.passesAfter(error) };
+    // The warehouse itself may be what failed: the first error is the one to report.
+    await end(of, started, why).catch((second: unknown) =>
+      tell(context, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`),
     );
     if (!endsRun(error)) return;
     context.stop(error);
@@ -100,11 +98,11 @@ async function end(
 ): Promise<void> {
   const { deps, run, reports } = context;
   const seconds = (performance.now() - started) / 1000;
-  const counted = { counts: noCounts, deleted: 0 };
-  let report: StreamReport = { stream: stream.name, ...why, ...counted, slices, receipt, seconds };
+  const none = { counts: noCounts, deleted: 0 };
+  let report: StreamReport = { stream: stream.name, ...why, ...none, slices, receipt, seconds };
   reports.set(stream.name, report);
-  const { db } = deps.warehouse;
-  report = { ...report, ...(await withRetry(() => finishStream(db, run, report, stream.table))) };
+  const done = await withRetry(() => finishStream(deps.warehouse.db, run, report, stream.table));
+  report = { ...report, ...done };
   reports.set(stream.name, report);
   const { superseded } = report.counts;
   const kept = `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept`;

@@ -6,19 +6,16 @@ import { plural } from '../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { Batch, isListing } from '../../load/batch.ts';
-import type { BinaryWriter } from '../../load/binary.ts';
+import { BinaryWriter } from '../../load/binary.ts';
 import { ListingLoad } from '../../load/load.ts';
 import { inScope } from '../../load/replace.ts';
-import { rowsOf } from '../../queries/db.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { withRetry } from '../../warehouse/with-retry.ts';
-import { commit, keepRejected, salvage, scopeOf, type WalkContext } from '../batching/commit.ts';
-import { mostBytes, UnderWay } from '../batching/in-flight.ts';
+import { commit, keepRejected, scopeOf, type WalkContext } from '../batching/commit.ts';
 import { takePage } from '../batching/map-page.ts';
-import type { Refusal } from '../batching/nested-lists.ts';
+import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import { manySlices } from '../context/deps.ts';
-import { tell } from '../context/run-context.ts';
+import { ask, tell } from '../context/run-context.ts';
 import { tellProgress } from '../context/stream-in-run.ts';
 import type { OpenSlice, SliceEnd } from '../state/walk-state.ts';
 import { ShownLess } from '../verify.ts';
@@ -42,10 +39,8 @@ export async function readSlice(
     stream.read === undefined
       ? readingOf(context.deps.source.http, await stream.pages(slice, signal), signal)
       : await stream.read(slice, sliceContext(context, stream, sliceId), signal);
-  return new SliceReader(walking, open, reading).read(
-    count,
-    doubt instanceof ShownLess || doubt instanceof HasNone,
-  );
+  const again = doubt instanceof ShownLess || doubt instanceof HasNone;
+  return new SliceReader(walking, open, reading).read(count, again);
 }
 
 /**
@@ -60,16 +55,23 @@ function sizeOf({ context, unread, stream }: WalkContext) {
   return { records: 5_000, bytes: mostBytes, most: isOfMany ? 0 : 1 };
 }
 
+/** Bytes at which a batch is full. */
+const mostBytes = 3 << 19;
+
+/** A batch in the memory of one that is loaded, if there is any. */
+const emptyBatch = ({ context, stream }: WalkContext): Batch =>
+  new Batch(stream, context.writers.pop() ?? new BinaryWriter(mostBytes + (1 << 19)));
+
 class SliceReader {
   readonly #walking: WalkContext;
   readonly #open: OpenSlice;
   readonly #reading: Reading;
-  readonly #loads: UnderWay;
   /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
   readonly #isWhole: boolean;
-  readonly #refusals: Refusal[] = [];
-  #writer: BinaryWriter;
-  #batch: Batch | undefined;
+  readonly #refusals: ListRead[] = [];
+  /** Loads that are under way while the next batch is filled. One that failed stays. */
+  readonly #loads = new Set<Promise<unknown>>();
+  #batch: Batch;
   #listing: ListingLoad | undefined;
   #received = 0;
 
@@ -77,31 +79,32 @@ class SliceReader {
     this.#walking = walking;
     this.#open = open;
     this.#reading = reading;
-    // The memory of a batch is used again by the next one, in this slice and in those after it.
-    this.#loads = new UnderWay(walking.context.writers);
-    this.#writer = this.#loads.writer();
+    this.#batch = emptyBatch(walking);
     this.#isWhole = walking.stream.absent === 'delete';
   }
 
   async read(count: number | undefined, again: boolean): Promise<SliceEnd> {
-    let end: WalkEnd;
     try {
-      end = await this.#pages(again);
-      // Records that lack what others have: all that was read stays, and the slice is read again.
-      const owed = await this.#walking.nestedLists.judge(this.#refusals);
-      if (owed !== undefined) throw owed;
-      await checkShown(this.#walking, this.#open.slice, end, count, again);
-      // The batch with the receipt waits for all others: an empty one keeps no rows waiting.
-      if (this.#batch !== undefined && !this.#isWhole && this.#loads.busy) await this.#load(this.#batch, 2);
-      await this.#loads.landed();
-    } catch (error) {
-      await this.#failed(error);
-      throw error;
+      const end = await this.#readAll(count, again).catch((error: unknown) => this.#failed(error));
+      return await this.#finish(end);
     } finally {
+      await this.#listing?.close();
       // The paging may still have a request under way when we leave early.
       await this.#reading.pages.return?.(undefined as never).catch(() => undefined);
     }
-    return this.#finish(end);
+  }
+
+  /** Reads to the end; what is not loaded then is in the batch. */
+  async #readAll(count: number | undefined, again: boolean): Promise<WalkEnd> {
+    const end = await this.#pages(again);
+    // Records that lack what others have: all that was read stays, and the slice is read again.
+    const owed = await this.#walking.nestedLists.judge(this.#refusals);
+    if (owed !== undefined) throw owed;
+    await checkShown(this.#walking, this.#open.slice, end, count, again);
+    // The batch with the receipt waits for all others: an empty one keeps no rows waiting.
+    if (this.#batch.received > 0 && !this.#isWhole && this.#loads.size > 0) await this.#load(2);
+    await Promise.all(this.#loads);
+    return end;
   }
 
   async #pages(again: boolean): Promise<WalkEnd> {
@@ -122,7 +125,6 @@ class SliceReader {
     // The total of a window was announced when it was counted.
     if (this.#received === 0 && slice.window === undefined && page.total !== undefined)
       tally.announced = (tally.announced ?? 0) + page.total;
-    this.#batch ??= new Batch(stream, this.#writer);
     const taken = await takePage(this.#walking, this.#batch, page, this.#reading, slice);
     this.#received += taken.received;
     this.#refusals.push(...taken.refusals);
@@ -130,46 +132,63 @@ class SliceReader {
     tellProgress(this.#walking);
     if (this.#isWhole && !isListing(stream)) return;
     const { records, bytes, most } = sizeOf(this.#walking);
-    if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(this.#batch, most);
+    if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(most);
   }
 
-  /** Begins to load a full batch, once fewer than `most` are under way. */
-  async #load(batch: Batch, most: number): Promise<void> {
+  /**
+   * Begins to load the batch once fewer than `most` are under way; 0: at once, and waits for it. Throws what
+   * one of them threw.
+   */
+  async #load(most: number): Promise<void> {
     const { context, stream } = this.#walking;
-    this.#batch = undefined;
+    const batch = this.#batch;
+    // Where this load cannot begin, there is nothing to salvage.
+    this.#batch = emptyBatch(this.#walking);
     if (this.#isWhole) this.#listing ??= await openListing(this.#walking, this.#open);
-    const listing = this.#listing;
-    const load = () => listing?.add(batch) ?? commit(this.#walking, batch, this.#open);
-    await this.#loads.begin(most, this.#writer, load);
-    this.#writer = this.#loads.writer();
-    if (listing === undefined) return;
+    while (this.#loads.size >= Math.max(most, 1)) await Promise.race(this.#loads);
+    await Promise.race([...this.#loads, undefined]);
+    const work = this.#listing?.add(batch) ?? commit(this.#walking, batch, this.#open);
+    const load: Promise<unknown> = work
+      .then(() => this.#loads.delete(load))
+      .finally(() => context.writers.push(batch.writer));
+    load.catch(() => undefined);
+    this.#loads.add(load);
+    if (most === 0) await load;
+    if (this.#listing === undefined) return;
     const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
     if (tooMany !== undefined) throw tooMany;
   }
 
-  async #failed(error: unknown): Promise<void> {
-    const isLost = await this.#loads.failed();
-    const { rejects = [] } = this.#listing?.taken ?? {};
+  /**
+   * Keeps what was read before a failure: the next run has less to do. Of a listing with too many rejects it
+   * keeps these: they say what is wrong with it. Throws the error.
+   */
+  async #failed(error: unknown): Promise<never> {
+    const { context, stream } = this.#walking;
+    const loads = await Promise.allSettled(this.#loads);
+    const isLost = loads.some(({ status }) => status === 'rejected');
     await this.#listing?.close();
-    if (error instanceof TooManyRejects && rejects.length > 0) await keepRejected(this.#walking, rejects);
+    const rejects = error instanceof TooManyRejects ? (this.#listing?.taken.rejects ?? []) : [];
+    if (context.lease.signal.aborted) throw error;
+    if (rejects.length > 0) await keepRejected(this.#walking, rejects);
     // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out,
     // too.
-    if (this.#batch !== undefined && this.#walking.stream.by !== 'days' && !isLost)
-      await salvage(this.#walking, this.#batch, this.#open);
+    else if (this.#batch.received > 0 && stream.by !== 'days' && !isLost)
+      await commit(this.#walking, this.#batch, this.#open);
+    throw error;
   }
 
   /** Commits the last batch with the receipt. */
   async #finish({ matched, ...walked }: WalkEnd): Promise<SliceEnd> {
     const { context, stream } = this.#walking;
     const end = { ...walked, status: matched ? 'done' : 'partial', landed: this.#received } as const;
-    const last = this.#batch ?? new Batch(stream, this.#writer);
-    const loaded = await commit(this.#walking, last, this.#open, end, this.#listing).finally(() =>
-      this.#listing?.close(),
-    );
-    context.writers.push(this.#writer);
-    const spared = `${plural(loaded.spared ?? 0, 'row')} not in the list stay: a record of it that was rejected has no name`;
-    if (loaded.spared !== undefined) tell(context, 'warn', `${stream.name}: ${spared}`);
-    return loaded.isHeld ? { ...end, status: 'partial', isHeld: true } : end;
+    const { spared, isHeld } = await commit(this.#walking, this.#batch, this.#open, end, this.#listing);
+    context.writers.push(this.#batch.writer);
+    if (spared !== undefined) {
+      const why = 'a record of it that was rejected has no name';
+      tell(context, 'warn', `${stream.name}: ${plural(spared, 'row')} not in the list stay: ${why}`);
+    }
+    return isHeld ? { ...end, status: 'partial', isHeld } : end;
   }
 }
 
@@ -218,5 +237,5 @@ async function isUnexpectedlyEmpty(
   const query = sql`select from ${sql.id(schema, name)} t
     where ${inScope(stream.table, scopeOf(stream, slice), context.run.sourceId)}
       ${sql.raw(entity ? 'and t._deleted_at is null' : '')} limit 1`;
-  return (await withRetry(() => rowsOf(query, context.deps.warehouse.db))).length > 0;
+  return (await ask(context, query)).length > 0;
 }
