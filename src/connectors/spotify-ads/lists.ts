@@ -73,16 +73,23 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Lis
 };
 
 /**
- * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. Where the second page
- * repeats the whole first one and not its last record alone, the server ignores the place: the list is complete.
+ * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. Where a later page begins
+ * as the first one did, the server ignores the place: the list is complete.
  */
-export const wholeOrPaged = (place: ListSpec): PageWalk => ({
-  ...listing(place),
-  paging: {
-    ...byOffset,
-    next(body, sent, count, repeated = 0) {
-      const isWholeAgain = repeated === 0 && at(sent.query, 'offset') === count - 1;
-      return isWholeAgain ? undefined : byOffset.next(body, sent, count, repeated);
+export const wholeOrPaged = (place: ListSpec): PageWalk => {
+  const walk = listing(place);
+  let beginning: Json;
+  return {
+    ...walk,
+    paging: {
+      ...byOffset,
+      next(body, sent, count, repeated = 0) {
+        const [first] = [walk.list(body)].flat();
+        const skipped = Number(at(sent.query, 'offset') ?? 0);
+        if (skipped === 0) beginning = first;
+        else if (repeated === 0 && walk.id(first) === walk.id(beginning)) return undefined;
+        return byOffset.next(body, sent, count, repeated);
+      },
     },
-  },
-});
+  };
+};

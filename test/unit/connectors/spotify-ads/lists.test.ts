@@ -156,6 +156,17 @@ test('businesses and categories of a server that refuses a place after their end
   expect((await read(at, streams.adCategories(at.ads))).records).toHaveLength(2);
 });
 
+test('a list in pages without numbers that grows at its beginning while it is read does not pass for whole', async () => {
+  let all = some('x', 120);
+  const at = await served((arrived) => {
+    const page = all.slice(offsetOf(arrived), offsetOf(arrived) + 50);
+    if (offsetOf(arrived) === 0) all = [...some('new', 1), ...all];
+    return play.json({ items: page });
+  });
+  const { records } = await read(at, streams.businesses(at.ads));
+  expect(records).toEqual(expect.arrayContaining([...some('x', 120)]));
+});
+
 test('a list that is cut off at 50 by a server that refuses any place does not pass for whole', async () => {
   const at = await served(({ url }) =>
     url.includes('offset=') ? refusal('what offset?', 400) : play.json({ items: some('x', 50) }),
