@@ -164,7 +164,7 @@ export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: st
       clock_timestamp() as now
     from ops.runs where pipeline = ${pipeline}`.execute(db);
   const { since, now } = rows[0] ?? { since: null, now: new Date() };
-  return since !== null && due(job.on).next(since) <= now;
+  return since !== null && due(job.on)(since).next().value <= now;
 }
 
 /** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */

@@ -13,7 +13,7 @@ export abstract class TidemarkError extends Error {
 }
 
 /** The base of the classes that differ in their code alone. */
-const withCode = <C extends string>(code: C) =>
+export const withCode = <C extends string>(code: C) =>
   class extends TidemarkError {
     readonly code: C = code;
   };

@@ -7,15 +7,7 @@ import type { Queue } from './queue.ts';
 import { readLog } from './request-log.ts';
 import * as store from './requests.ts';
 import * as request from './run-request.ts';
-import {
-  type Ask,
-  Conflict,
-  type DagRun,
-  dagOf,
-  type KnownDag,
-  normalized,
-  paramsOf,
-} from './run-request.ts';
+import { type Ask, Conflict, type DagRun, type KnownDag } from './run-request.ts';
 import { due } from './schedule.ts';
 
 export type * from './run-request.ts';
@@ -35,7 +27,7 @@ export function openControl(
   /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
   const shown = async ({ name, about, configured, timed }: KnownDag) => {
     const now = new Date(await store.databaseNow(db));
-    const next = configured ? timed.map((each) => due(each).next(now).getTime()) : [];
+    const next = configured ? timed.map((each) => due(each)(now).next().value.getTime()) : [];
     const schedule = timed.map(({ does, cron, timeZone }) => ({ does, cron, timeZone }));
     const nextAt = next.length === 0 ? null : new Date(Math.min(...next));
     const [last = null] = await store.dagRuns(db, name, { limit: 1 });
@@ -44,7 +36,7 @@ export function openControl(
 
   /** Throws NotFound. */
   const run = async (name: string, runId: string): Promise<DagRun> => {
-    dagOf(catalogue, name);
+    request.dagOf(catalogue, name);
     return store.dagRun(db, runId, name);
   };
 
@@ -67,7 +59,7 @@ export function openControl(
 
     /** Throws `NotFound`. */
     async status(name: string) {
-      const dag = await shown(dagOf(catalogue, name));
+      const dag = await shown(request.dagOf(catalogue, name));
       const run = (await store.activeRun(db, name)) ?? dag.last;
       return { dag, run, steps: run === null ? [] : await store.stepsOf(db, run.runs) };
     },
@@ -75,14 +67,13 @@ export function openControl(
     /** Queues durably. Throws `NotFound`, `Conflict` (with the active run) or `Misconfigured` (what is wrong with the ask). */
     async start(
       asked: Ask,
-      { runId, params = paramsOf(asked), by }: { by: string; runId?: string; params?: string },
+      { runId, params = request.paramsOf(asked), by }: { by: string; runId?: string; params?: string },
     ): Promise<DagRun> {
-      request.checkAsk(catalogue, asked);
+      const ask = request.checked(catalogue, asked);
       if (runId !== undefined && !request.runIds.test(runId))
         throw new Misconfigured(
           'runId: give 1 to 100 letters, digits, dots, colons, hyphens or underscores, a letter or digit first',
         );
-      const ask = normalized(asked);
       return add({ id: runId ?? newId(ask), ask, params, trigger: 'api', by });
     },
 
@@ -91,7 +82,7 @@ export function openControl(
      * Throws `NotFound`, `Conflict`.
      */
     async stop(name: string, { by }: { readonly by: string }): Promise<DagRun> {
-      dagOf(catalogue, name);
+      request.dagOf(catalogue, name);
       const active = await store.activeRun(db, name);
       if (active === undefined) {
         await store.cancelRetries(db, { pipeline: name }, `stop requested by ${by}`);
@@ -119,14 +110,13 @@ export function openControl(
         throw new Conflict(
           `${runId} ${status.replace('_', ' ')}: there is nothing to retry; start a new run`,
         );
-      const ask = normalized(await store.askOfRun(db, runId));
-      request.checkAsk(catalogue, ask);
+      const ask = request.checked(catalogue, await store.askOfRun(db, runId));
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
     },
 
     /** Newest first. `before`: continue after this run. */
     async history(name: string, page: { readonly limit: number; readonly before?: string }) {
-      dagOf(catalogue, name);
+      request.dagOf(catalogue, name);
       if (page.before !== undefined) await run(name, page.before);
       return store.dagRuns(db, name, page);
     },
@@ -140,8 +130,7 @@ export function openControl(
 
     /** What a backfill would do. Throws as `start`. */
     async plan(ask: Ask, signal: AbortSignal) {
-      request.checkAsk(catalogue, ask);
-      return preview(ask, signal);
+      return preview(request.checked(catalogue, ask), signal);
     },
   };
 }

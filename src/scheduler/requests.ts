@@ -15,8 +15,7 @@ import { type Ask, Conflict, type DagRun, type Done, NotFound, runIds, type Step
 
 /** Until the transaction ends, no other process decides what is queued for this pipeline. */
 export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
-  const key = `tidemark queue ${pipeline}`;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${key}::text, 0))`.execute(trx);
+  await sql`select pg_advisory_xact_lock(hashtextextended('tidemark queue ' || ${pipeline}, 0))`.execute(trx);
 }
 
 /** A request to be queued; `params` is the ask in the words of its asker. */

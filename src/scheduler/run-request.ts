@@ -1,6 +1,6 @@
 /** A request to run a pipeline: what is asked, what is answered, and why an ask is refused. */
 
-import { Misconfigured, TidemarkError } from '../core/errors.ts';
+import { Misconfigured, withCode } from '../core/errors.ts';
 import type { Observe, RunReport, RunStatus } from '../core/run.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 
@@ -44,18 +44,13 @@ export interface Ask {
 /** A part of a request that succeeded. */
 export type Done = Pick<RunReport, 'pipeline' | 'kind'>;
 
-/** `done`: what of it succeeded before its process ended or before it was retried. */
-interface How {
-  readonly trigger: 'schedule' | 'api';
-  readonly signal: AbortSignal;
-  readonly observe: Observe;
-  readonly done?: readonly Done[];
-}
-
 /** Runs asks in this process; `main.ts` and the command line make it. */
 export interface Runner {
-  /** Throws as `sync` of the engine does. */
-  run(ask: Ask, how: How): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
+  /** Throws as `sync` of the engine does. `done`: what succeeded before its process ended or before it was retried. */
+  run(
+    ask: Ask,
+    how: { trigger: 'schedule' | 'api'; signal: AbortSignal; observe: Observe; done?: readonly Done[] },
+  ): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
 }
@@ -110,10 +105,6 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** The same ask with its streams sorted: their order means nothing, and no name means all. */
-export const normalized = ({ streams = [], ...ask }: Ask): Ask =>
-  streams.length === 0 ? ask : { ...ask, streams: [...new Set(streams)].sort() };
-
 /** As the API's `params` say it: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
 export function paramsOf({ does, streams = [], window }: Ask): string {
   const day = (instant: Date): string => instant.toISOString().replace('T00:00:00.000Z', '');
@@ -139,8 +130,9 @@ export function dagOf(catalogue: Catalogue, name: string): KnownDag {
   throw new NotFound(`there is no such DAG; there are ${catalogue.map((each) => each.name).join(', ')}`);
 }
 
-/** Throws NotFound, or Misconfigured with what is wrong with the ask. */
-export function checkAsk(catalogue: Catalogue, { pipeline, does, window, streams = [] }: Ask): void {
+/** The ask, normalized. Throws NotFound, or Misconfigured with what is wrong with it. */
+export function checked(catalogue: Catalogue, ask: Ask): Ask {
+  const { pipeline, does, window, streams = [] } = ask;
   const dag = dagOf(catalogue, pipeline);
   const unknown = streams.find((name) => !dag.streams.includes(name));
   const problems = [
@@ -154,6 +146,9 @@ export function checkAsk(catalogue: Catalogue, { pipeline, does, window, streams
   ];
   const first = problems.find((each) => typeof each === 'string');
   if (first !== undefined) throw new Misconfigured(first);
+  const { streams: _, ...all } = ask;
+  // The order of streams means nothing, and no name means all.
+  return streams.length === 0 ? all : { ...all, streams: [...new Set(streams)].sort() };
 }
 
 const noStream = ({ name, streams }: KnownDag, unknown: string): string =>
@@ -162,13 +157,10 @@ const noStream = ({ name, streams }: KnownDag, unknown: string): string =>
     : `STREAMS: ${name} has no stream ${JSON.stringify(unknown.slice(0, 40))}; it has ${streams.join(', ')}`;
 
 /** No pipeline, or no run of it, of that name. HTTP 404. Messages of these errors are fit for an answer of the API. */
-export class NotFound extends TidemarkError {
-  readonly code = 'not_found';
-}
+export class NotFound extends withCode('not_found') {}
 
 /** The state of a run does not allow what was asked, or a run id is taken. HTTP 409. `active`: the run in the way of a start. */
-export class Conflict extends TidemarkError {
-  readonly code = 'conflict';
+export class Conflict extends withCode('conflict') {
   readonly active: DagRun | undefined;
   constructor(message: string, active?: DagRun) {
     super(message);

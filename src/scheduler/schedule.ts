@@ -10,13 +10,8 @@ import { validateDetailed } from 'node-cron';
 import { Misconfigured } from '../core/errors.ts';
 import { days, hours, minutes } from '../core/time.ts';
 
-/** A schedule that was read. Instants are UTC. */
-export interface Due {
-  /** The first instant after `after`. */
-  next(after: Date): Date;
-  /** The instants in `(after, to]`, oldest first. */
-  between(after: Date, to: Date): readonly Date[];
-}
+/** A schedule that was read: the instants after the given one, oldest first. UTC. */
+export type Due = (after: Date) => Generator<Date, never>;
 
 type Fields = ReturnType<typeof fieldsOf>;
 
@@ -33,7 +28,7 @@ const farthest = hours(26);
 export function due({ cron, timeZone }: { readonly cron: string; readonly timeZone: string }): Due {
   const fields = fieldsOf(cron);
   const clock = clockOf(timeZone);
-  function* after(start: Date): Generator<Date> {
+  function* after(start: Date): Generator<Date, never> {
     const today = Math.floor(clock(start.getTime()) / days(1));
     for (let day = today - 1, last = start.getTime(); day < today + farthestDays; day++)
       for (const at of instantsOn(fields, clock, days(day)))
@@ -43,19 +38,18 @@ export function due({ cron, timeZone }: { readonly cron: string; readonly timeZo
         }
     throw new Misconfigured(`the schedule “${cron}” never comes`);
   }
-  const next = (start: Date): Date => after(start).next().value;
-  next(new Date(0));
-  return {
-    next,
-    between(start, to) {
-      const found: Date[] = [];
-      for (const at of after(start)) {
-        if (at > to) break;
-        found.push(at);
-      }
-      return found;
-    },
-  };
+  after(new Date(0)).next();
+  return after;
+}
+
+/** The instants in `(after, to]`, oldest first. */
+export function between(due: Due, after: Date, to: Date): readonly Date[] {
+  const found: Date[] = [];
+  for (const at of due(after)) {
+    if (at > to) break;
+    found.push(at);
+  }
+  return found;
 }
 
 /** The instants due on the local day that begins at `midnight` (a wall clock written as if it were UTC), ascending. */

@@ -8,15 +8,13 @@ import { sql } from 'kysely';
 import type { Queue, Trx } from './queue.ts';
 import { cancelRetries, enqueue, lockPipeline } from './requests.ts';
 import { type Catalogue, paramsOf, type Timed } from './run-request.ts';
-import { type Due, due } from './schedule.ts';
+import { between, type Due, due } from './schedule.ts';
 
 /** A schedule that starts runs by itself. */
 export interface Scheduled extends Timed {
   readonly pipeline: string;
   readonly due: Due;
 }
-
-const bySchedule = { trigger: 'schedule', by: 'schedule' } as const;
 
 /** The schedules of the configured DAGs that start by themselves. Throws Misconfigured where one cannot be read. */
 export const scheduled = (catalogue: Catalogue): readonly Scheduled[] =>
@@ -41,13 +39,13 @@ export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Pr
           when (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) then s.changed_at
           else clock_timestamp() end
       returning seen_to, clock_timestamp() as now`.execute(trx);
-    const missed = rows[0] ? schedule.due.between(rows[0].seen_to, rows[0].now) : [];
+    const missed = rows[0] ? between(schedule.due, rows[0].seen_to, rows[0].now) : [];
     const made = missed.length === 0 ? undefined : await write(trx, schedule, missed, by);
     if (made === undefined) return undefined;
     const { id, joined } = made;
     const ask = { pipeline, does };
     if (joined) await cancelRetries(trx, ask, `${id} does it`);
-    else await enqueue(trx, queue, { id, ask, params: paramsOf(ask), ...bySchedule });
+    else await enqueue(trx, queue, { id, ask, params: paramsOf(ask), trigger: 'schedule', by: 'schedule' });
     return id;
   });
 }

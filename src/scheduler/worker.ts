@@ -128,9 +128,9 @@ export async function repeat(
     if (!signal.aborted) trouble(error);
     return true;
   };
-  const once = async (): Promise<void> => {
-    await withRetry(work, limits, goOn, signal);
-    await sleep(ms, undefined, { signal });
-  };
-  while (!signal.aborted) await once().catch(() => undefined);
+  const pause = (): Promise<void> => sleep(ms, undefined, { signal });
+  while (!signal.aborted)
+    await withRetry(work, limits, goOn, signal)
+      .then(pause)
+      .catch(() => undefined);
 }
