@@ -29,8 +29,7 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  engine: 2756,
-  src: 22_018,
+  engine: 2727,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

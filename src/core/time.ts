@@ -13,6 +13,12 @@ export const minutes = (n: number): number => n * 60_000;
 export const hours = (n: number): number => n * 3_600_000;
 export const days = (n: number): number => n * 86_400_000;
 
+/** Midnight UTC at or before the moment. */
+export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / days(1)) * days(1));
+export const plusDays = (at: Date, count: number): Date => new Date(at.getTime() + days(count));
+export const later = (a: Date, b: Date): Date => (a > b ? a : b);
+export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+
 /** 0001-01-01T00:00:00Z and 10000-01-01T00:00:00Z in milliseconds: the bounds of RFC 3339, half open. */
 const firstMs = -62_135_596_800_000;
 const endMs = 253_402_300_800_000;

@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import { rowsOf } from '../queries/db.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
+import type { WalkPlan } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { type Planning, planningOf, planOf, type Request, type StreamPlan } from './sync/plan.ts';
+import { type Planning, planningOf, planOf, type Request } from './sync/plan.ts';
 
 /** How a plan is called, by the field of its window. */
 const modes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
@@ -60,7 +61,7 @@ export async function plan(
 }
 
 /** The slices of a stream, and its records and requests where the source can say so. */
-async function sizeOf({ context, stream }: Planning, { kind, window }: StreamPlan) {
+async function sizeOf({ context, stream }: Planning, { kind, window }: WalkPlan) {
   const { days, windows } = stream;
   const all = await ownersOf({ context, stream });
   const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');

@@ -75,8 +75,6 @@ export function whyAgain(
   const [selection, selected] = [scope, words].map((text) => text.split(readBy)[0]);
   if (selection !== selected) return 'what is to be read was configured anew';
   if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
-  if (whole && scope === ours && scope !== words)
-    return 'some of it was read while the source gave only part of it';
   if (whole && scope !== words)
     return 'the source has other fields of a kind that decides what its records become';
   const [first, ...more] = fields === null ? [] : cameIntoSight(fields, asked);

@@ -12,6 +12,8 @@ export interface WalkPlan {
   readonly kind: 'full' | 'incremental' | 'backfill';
   readonly words: string;
   readonly window: Window | undefined;
+  /** Why everything is read again without a request for it, as a sentence for people. */
+  readonly why?: string;
 }
 
 /** A row of `ops.walks`. */

@@ -1,7 +1,7 @@
 /** Slices that hold too much to be read in one piece: how much that is, and where they are cut. */
 
 import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
-import { days as daysOf } from '../../core/time.ts';
+import { days as daysOf, earlier, later, midnight, minutes, plusDays } from '../../core/time.ts';
 import type { WalkContext } from '../batching/commit.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import type { RunContext } from '../context/run-context.ts';
@@ -19,15 +19,6 @@ export const mostIds = 5_000;
 /** A slice of days with more rows than this is halved. */
 const mostRows = 20_000;
 
-const minute = 60_000;
-export const day = daysOf(1);
-
-/** Midnight UTC at or before the moment. */
-export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / day) * day);
-export const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * day);
-export const later = (a: Date, b: Date): Date => (a > b ? a : b);
-export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
-
 /** Whole days, cut at midnight UTC; undefined where no day lies between. */
 export const span = (from: Date, to: Date): Window | undefined =>
   from < to ? { field: 'day', from, to } : undefined;
@@ -38,22 +29,21 @@ export function daysThere(
   clock: Date,
 ): { readonly from: Date; readonly to: Date } {
   const today = midnight(clock);
-  const from = oldest === undefined ? midnight(start) : later(midnight(start), plus(today, -oldest));
-  return { from, to: present ? plus(today, 1) : today };
+  const from = oldest === undefined ? midnight(start) : later(midnight(start), plusDays(today, -oldest));
+  return { from, to: present ? plusDays(today, 1) : today };
 }
 
 /** The slices of each owner, the newest first: of days as many as the server's limit allows. */
 export function slicesOfDays(
   { longest }: Days,
-  window: Window | undefined,
+  { from, to }: Partial<Window> = {},
   owners: readonly (Partition | undefined)[],
 ): readonly Slice[] {
-  const { from, to = from } = window ?? {};
   if (from === undefined || to === undefined) return [];
-  const count = Math.ceil((to.getTime() - from.getTime()) / day / longest);
-  const starts = Array.from({ length: count }, (_, at) => plus(from, at * longest)).reverse();
+  const count = Math.ceil((to.getTime() - from.getTime()) / daysOf(longest));
+  const starts = Array.from({ length: count }, (_, at) => plusDays(from, at * longest)).reverse();
   return owners.flatMap((partition) =>
-    starts.map((start) => sliceOf(partition, span(start, earlier(plus(start, longest), to)))),
+    starts.map((start) => sliceOf(partition, span(start, earlier(plusDays(start, longest), to)))),
   );
 }
 
@@ -63,40 +53,36 @@ export function slicesOfDays(
  * cut again: three of the four are counted at once, which takes as many requests as two halvings one after the
  * other. An open end is cut as if it ended at `clock`; the last part stays open.
  */
-export function cutByCount(
+export const cutByCount = (
   slice: Slice,
   count: number,
   most: number,
   clock: Date,
-): readonly Slice[] | undefined {
-  const { from, to = clock } = slice.window ?? {};
-  if (count <= most || from === undefined) return undefined;
-  return cutEvenly(slice, count > 2 * most ? 4 : 2, minute, from, to);
-}
+): readonly Slice[] | undefined =>
+  count > most ? cutEvenly(slice, count > 2 * most ? 4 : 2, minutes(1), clock) : undefined;
 
-/** Cuts a slice between `from` and `to` into `parts` equal parts, on whole units; fewer where it is short. */
-function cutEvenly(
-  slice: Slice,
-  parts: number,
-  unit: number,
-  from: Date,
-  to: Date,
-): readonly Slice[] | undefined {
+/** Cuts a slice into equal parts, on whole units of milliseconds; fewer where it is short. */
+function cutEvenly(slice: Slice, parts: number, unit: number, clock: Date): readonly Slice[] | undefined {
+  const { from = clock, to = clock } = slice.window ?? {};
   const step = (to.getTime() - from.getTime()) / parts;
-  const cuts = Array.from({ length: parts - 1 }, (_, at) => from.getTime() + step * (at + 1));
-  const whole = new Set(cuts.map((cut) => Math.floor(cut / unit) * unit));
-  const inside = [...whole].map((cut) => new Date(cut)).filter((cut) => from < cut && cut < to);
-  return cutAt(slice, inside);
+  const nth = (at: number): Date => new Date(Math.floor((from.getTime() + step * at) / unit) * unit);
+  return cutAt(
+    slice,
+    Array.from({ length: parts - 1 }, (_, at) => nth(at + 1)),
+  );
 }
 
-function cutAt(slice: Slice, cuts: readonly Date[]): readonly Slice[] | undefined {
+/** Cuts a slice at the moments, in ascending order, that lie within it; undefined where none does. */
+function cutAt(slice: Slice, moments: readonly Date[]): readonly Slice[] | undefined {
   const { window } = slice;
-  if (window === undefined || cuts.length === 0) return undefined;
-  const ends = [window.from, ...cuts, window.to];
-  return ends.slice(1).map((to, at) => {
-    const from = ends[at];
-    return { ...slice, window: { field: window.field, ...(from && { from }), ...(to && { to }) } };
-  });
+  if (window?.from === undefined) return undefined;
+  const { from, to } = window;
+  const cuts = moments.filter((cut, at) => cut > (moments[at - 1] ?? from) && (!to || cut < to));
+  if (cuts.length === 0) return undefined;
+  return [from, ...cuts].map((start, at) => ({
+    ...slice,
+    window: { ...window, from: start, ...(cuts[at] && { to: cuts[at] }) },
+  }));
 }
 
 /**
@@ -110,13 +96,12 @@ export async function readAll<S>(
 ): Promise<void> {
   const failure = new AbortController();
   const within = { ...context, signal: AbortSignal.any([context.signal, failure.signal]) };
-  const start = async (slice: S): Promise<readonly S[]> => {
-    within.signal.throwIfAborted();
-    return read(slice, within);
-  };
   const readOne = (slice: S): Promise<unknown> =>
     context
-      .slot(() => start(slice))
+      .slot(async () => {
+        within.signal.throwIfAborted();
+        return read(slice, within);
+      })
       .then((parts) => Promise.all(parts.map(readOne)))
       .catch((error: unknown) => failure.abort(error));
   await Promise.all(slices.map(readOne));
@@ -130,17 +115,16 @@ export async function splitIfLarge(
 ): Promise<{ readonly parts?: readonly OpenSlice[]; readonly count?: number | undefined }> {
   const { context, stream, walk, tally, unread } = walking;
   const { slice } = open;
-  let cut: readonly Slice[] | undefined;
-  let count: number | undefined;
-  if (stream.by === 'days') cut = await partsOfDays(walking, stream.days, open);
   // A window of changes is open and usually small.
-  else if (stream.by === 'changes' && slice.window?.field === 'created') {
-    count = await stream.windows.count(slice, context.signal);
-    // The records of a part were announced with the slice that it was cut from.
-    if (count !== undefined && open.isPart !== true && walk.kind !== 'incremental')
-      tally.announced = (tally.announced ?? 0) + count;
-    cut = cutByCount(slice, count ?? 0, mostRecords, context.clock ?? walk.clock ?? new Date());
-  }
+  const isCounted = stream.by === 'changes' && slice.window?.field === 'created';
+  const count = isCounted ? await stream.windows.count(slice, context.signal) : undefined;
+  // The records of a part were announced with the slice that it was cut from.
+  if (count !== undefined && open.isPart !== true && walk.kind !== 'incremental')
+    tally.announced = (tally.announced ?? 0) + count;
+  const cut =
+    stream.by === 'days'
+      ? await partsOfDays(walking, stream.days, open)
+      : cutByCount(slice, count ?? 0, mostRecords, context.now());
   if (cut === undefined) return { count };
   const parts = await context.lease.transaction((session) => splitSlice(session, open, cut));
   unread.count += parts.length - 1;
@@ -153,11 +137,10 @@ async function partsOfDays(
   days: Days,
   { slice, sliceId }: OpenSlice,
 ): Promise<readonly Slice[] | undefined> {
-  const { from, to } = slice.window ?? {};
-  if (from === undefined || to === undefined) return undefined;
   // By the present moment: days go by at midnight, also while a run reads.
-  const there = daysThere(days, context.now());
-  if (from < there.from && there.from < to) return cutAt(slice, [there.from]);
+  const now = context.now();
+  const atOldest = cutAt(slice, [daysThere(days, now).from]);
+  if (atOldest !== undefined) return atOldest;
   const rows = await days.rows(slice, sliceContext(context, stream, sliceId));
-  return rows > mostRows ? cutEvenly(slice, 2, day, from, to) : undefined;
+  return rows > mostRows ? cutEvenly(slice, 2, daysOf(1), now) : undefined;
 }

@@ -2,15 +2,16 @@
 
 import { sql } from 'kysely';
 import type { Days, Stream, Window, Windows } from '../../core/stream.ts';
-import { days as daysOf, hours } from '../../core/time.ts';
+import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../../core/time.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
+import type { RunDeps } from '../context/deps.ts';
 import type { RunContext } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { type Walk, type WalkPlan, walksOf } from '../state/walk-state.ts';
-import { day, daysThere, earlier, later, midnight, plus, span } from './cut.ts';
+import { daysThere, span } from './cut.ts';
 
 /** What a run is asked to do. */
 export interface Request {
@@ -19,20 +20,11 @@ export interface Request {
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
 }
 
-export interface StreamPlan extends WalkPlan {
-  /** Why everything is read again without a request for it, as a sentence for people. */
-  readonly why?: string;
-}
-
-/** What is to be planned. A run's context has all that is needed of one. */
-interface ToPlan {
+/** What a plan is made from; `context` has what is needed of a run. */
+export interface Planning {
   readonly context: Pick<RunContext, 'deps' | 'run' | 'clock' | 'now' | 'signal'>;
   readonly stream: Stream;
   readonly request: Request;
-}
-
-/** What a plan is made from. */
-export interface Planning extends ToPlan {
   /** What was last completed. */
   readonly checkpoint: Checkpoint | undefined;
   /** The open walks and the last complete one, in the order of their opening. */
@@ -47,7 +39,7 @@ export interface Planning extends ToPlan {
 export interface Syncing extends StreamInRun, Omit<Planning, keyof StreamInRun> {}
 
 /** What the warehouse and the source state of a stream now. */
-export async function planningOf(of: ToPlan): Promise<Planning> {
+export async function planningOf(of: Pick<Planning, 'context' | 'stream' | 'request'>): Promise<Planning> {
   const { deps, run, signal } = of.context;
   const at = [deps.warehouse.db, run.sourceId, of.stream.name] as const;
   const [checkpoint, walks, resolves] = await withRetry(() =>
@@ -61,20 +53,19 @@ export async function planningOf(of: ToPlan): Promise<Planning> {
  * The walk that a stream needs now; undefined where there is nothing to do (a backfill of a list, of days that
  * the source does not have).
  */
-export async function planOf(planning: Planning): Promise<StreamPlan | undefined> {
-  const { context, stream, request, checkpoint, coverage } = planning;
+export async function planOf(planning: Planning): Promise<WalkPlan | undefined> {
+  const { stream, request, checkpoint, coverage } = planning;
   if (stream.by === 'list') {
     if (request.window !== undefined) return undefined;
     // All owners, or only those whose records still change where all were read not long ago.
-    const isPart = stream.partitions?.active && !request.full && isFresh(checkpoint, context.clock);
+    const isPart = stream.partitions?.active && !request.full && isFresh(planning);
     return { kind: isPart ? 'incremental' : 'full', words: 'list', window: undefined };
   }
   const window = windowOf(planning);
   if (window === undefined) return undefined;
   if (request.window !== undefined) {
-    const [from, to] = [request.window.from.toISOString(), request.window.to.toISOString()];
     const { scope } = stream.days ?? stream.windows;
-    return { kind: 'backfill', words: `backfill ${from} ${to} ${scope}`, window };
+    return { kind: 'backfill', words: `backfill ${JSON.stringify(request.window)} ${scope}`, window };
   }
   const everything = { kind: 'full', words: fullWords(coverage.words, request.full), window } as const;
   if (request.full || checkpoint === undefined) return everything;
@@ -89,13 +80,12 @@ export async function planOf(planning: Planning): Promise<StreamPlan | undefined
 }
 
 /** All of a stream that is cut by time, or the part of it in a backfill's window: of days that are there. */
-function windowOf({ context, stream, request }: Planning): Window | undefined {
-  const { window } = request;
+export function windowOf({ context, stream, request: { window } }: Planning): Window | undefined {
   if (stream.by !== 'days') return { field: 'created', from: context.deps.historyStart, ...window };
-  const there = daysThere(stream.days, context.clock ?? new Date());
-  if (window === undefined) return span(there.from, there.to);
-  const end = midnight(new Date(window.to.getTime() + day - 1));
-  return span(later(midnight(window.from), there.from), earlier(end, there.to));
+  const { from, to } = daysThere(stream.days, context.clock ?? new Date());
+  if (window === undefined) return span(from, to);
+  const end = midnight(new Date(window.to.getTime() + daysOf(1) - 1));
+  return span(later(midnight(window.from), from), earlier(end, to));
 }
 
 /** The words of a walk over everything. Forced: what it reads wins over what is stored. */
@@ -107,18 +97,23 @@ async function planChanges(
   planning: Planning,
   checkpoint: Checkpoint,
   windows: Windows,
-): Promise<StreamPlan | undefined> {
-  const { deps, clock, signal } = planning.context;
-  if ((await windows.changes(signal)) === 'updated') {
-    const low = await lowMark(planning, checkpoint);
-    const window = { field: 'updated', from: new Date(low.getTime() - deps.lookbackMs) } as const;
-    return { kind: 'incremental', words: 'changes', window };
+): Promise<WalkPlan | undefined> {
+  const { clock = checkpoint.watermark, signal, deps } = planning.context;
+  const kind = 'incremental';
+  const field = await windows.changes(signal);
+  if (field === 'updated') {
+    const window = windowSince(deps, field, await lowMark(planning, checkpoint));
+    return { kind, words: 'changes', window };
   }
-  if (!isFresh(checkpoint, clock)) return undefined;
-  const since = earlier(clock ?? checkpoint.watermark, checkpoint.watermark).getTime();
-  const window = { field: 'created', from: new Date(since - deps.createdWindowMs) } as const;
-  return { kind: 'incremental', words: recentWords, window };
+  if (!isFresh(planning)) return undefined;
+  return { kind, words: recentWords, window: windowSince(deps, field, earlier(clock, checkpoint.watermark)) };
 }
+
+/** What changed or was created since the moment, and somewhat before it. */
+export const windowSince = (deps: RunDeps, field: 'updated' | 'created', since: Date): Window => ({
+  field,
+  from: new Date(since.getTime() - (field === 'updated' ? deps.lookbackMs : deps.createdWindowMs)),
+});
 
 /** The words of a walk over what was created of late: older records may have changed meanwhile. */
 const recentWords = 'recent';
@@ -147,8 +142,8 @@ async function lowMark(
 const fullEvery = 7;
 
 /** Whether everything was read not long ago. */
-const isFresh = (checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean =>
-  checkpoint?.fullAt != null && !isDue(checkpoint.fullAt, fullEvery, clock ?? checkpoint.watermark);
+const isFresh = ({ checkpoint, context }: Planning): boolean =>
+  checkpoint?.fullAt != null && !isDue(checkpoint.fullAt, fullEvery, context.clock ?? checkpoint.watermark);
 
 /** A run that begins somewhat earlier than the last one still counts as due. */
 const slack = hours(6);
@@ -183,8 +178,8 @@ export async function daysDue(
   for (const { every, back } of days.reread) {
     const read = every <= 1 ? last : await readAt(back);
     if (every > 1 && read !== undefined && !isDue(read, every, clock)) continue;
-    const onTime = read === undefined ? clock : earlier(clock, plus(read, every));
-    since = earlier(since, plus(midnight(onTime), -back));
+    const onTime = read === undefined ? clock : earlier(clock, plusDays(read, every));
+    since = earlier(since, plusDays(midnight(onTime), -back));
   }
   return span(later(from, since), to);
 }

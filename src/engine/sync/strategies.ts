@@ -2,7 +2,7 @@
 
 import { CompiledQuery } from 'kysely';
 import type { Days, Slice, Window, Windows } from '../../core/stream.ts';
-import { hours } from '../../core/time.ts';
+import { earlier, hours, later, midnight } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { tell } from '../context/run-context.ts';
 import type { Problem, StreamInRun } from '../context/stream-in-run.ts';
@@ -12,10 +12,11 @@ import {
   sliceOf,
   slicesOf,
   type Walk,
+  type WalkPlan,
   type WalkSlice,
 } from '../state/walk-state.ts';
 import { confirmed } from '../verify.ts';
-import { daysThere, earlier, later, midnight, slicesOfDays, span } from './cut.ts';
+import { slicesOfDays } from './cut.ts';
 import { ownersOf } from './owners.ts';
 import {
   daysSince,
@@ -23,14 +24,15 @@ import {
   planningOf,
   planOf,
   type Request,
-  type StreamPlan,
   type Syncing,
+  windowOf,
+  windowSince,
 } from './plan.ts';
 import { readWalk } from './read-walk.ts';
 
 /** A stream that is being synced by a plan. */
 interface Planned extends Syncing {
-  readonly plan: StreamPlan;
+  readonly plan: WalkPlan;
 }
 
 /** Plans what a stream needs now; undefined: nothing. */
@@ -38,42 +40,34 @@ export async function planStream(of: StreamInRun, request: Request): Promise<Pla
   const { context, stream, tally } = of;
   const planning = await planningOf({ context, stream, request });
   const plan = await planOf(planning);
-  return plan && { ...planning, context, stream, tally, plan };
+  return plan && { ...planning, context, tally, plan };
 }
-
-/** An interrupted list, or backfill of a time that was not over, is begun anew when it is older than this. */
-const staleAfter = hours(6);
-
-/** An interrupted forced walk over everything is begun anew when it is older than this. */
-const fullGoesStale = hours(24);
 
 /** The words of a walk that is read while another one cannot be finished. */
 const besideWords = 'beside';
 
-/** Since the walk began, by the source's clock, in milliseconds. */
-const ageOf = (walk: Walk | undefined, { context }: Planned): number =>
-  (context.clock ?? new Date()).getTime() - (walk?.clock?.getTime() ?? 0);
+/** Whether a walk began not long ago, by the source's clock: what it has read is still as it was. */
+const isRecent = ({ clock }: Walk, { context }: Planned): boolean =>
+  (context.clock ?? new Date()).getTime() - (clock?.getTime() ?? 0) < hours(6);
 
-/** The open walks that a plan goes on with or replaces: a backfill's are those of the same window only. */
-const openFor = ({ walks, plan }: Planned): readonly Walk[] =>
+/** The open walks in place of which the plan's walk is opened: a backfill's are those of the same window only. */
+const replacedBy = ({ walks, plan }: Planned): readonly Walk[] =>
   walks.filter(({ isOpen, kind, words }) => {
     if (plan.kind === 'backfill') return isOpen && words === plan.words;
     return isOpen && (kind !== 'backfill' || words === besideWords);
   });
 
-/** Whether what an unfinished walk has read counts for the plan. */
-function goesOn(open: Walk, syncing: Planned): boolean {
+/** Whether a walk is unfinished and what it has read counts for the plan. */
+function goesOn(walk: Walk, syncing: Planned): boolean {
   const { plan, coverage, request } = syncing;
-  const age = ageOf(open, syncing);
-  if (open.kind === 'full') {
-    // What was read of another selection, or by other fields, does not count; a forced walk is finished by force.
-    if (open.words === fullWords(coverage.words, true)) return !request.full || age < fullGoesStale;
-    return !request.full && open.words === fullWords(coverage.words, false);
-  }
+  const { kind, window } = plan;
+  // A walk over everything is finished first, also a forced one; not one by another selection or other fields.
+  const isAny = !request.full && kind !== 'backfill';
+  const full = isAny ? [false, true].map((forced) => fullWords(coverage.words, forced)) : [];
+  if (!walk.isOpen || ![plan.words, ...full].includes(walk.words)) return false;
   // A window that was not over when the backfill began has more records now.
-  const isOver =
-    open.kind === 'incremental' || (plan.window?.to?.getTime() ?? 0) <= (open.clock?.getTime() ?? 0);
-  return open.words === plan.words && (isOver || age < staleAfter);
+  const isOver = (window?.to?.getTime() ?? 0) <= (walk.clock?.getTime() ?? 0);
+  return isAny || (kind === 'backfill' && isOver) || isRecent(walk, syncing);
 }
 
 /** The slices of an earlier walk; none without one. */
@@ -87,7 +81,6 @@ const slicesOfEarlier = ({ context }: Planned, walk: Walk | undefined): Promise<
 export async function beginWalk(
   syncing: Planned,
   slices: readonly Slice[],
-  open: readonly Walk[] = [],
   kept: readonly OpenSlice[] = [],
 ): Promise<Problem | undefined> {
   const { context, stream, coverage, plan } = syncing;
@@ -95,7 +88,9 @@ export async function beginWalk(
   if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   if (kept.length > 0) tellResumed(syncing, plan);
   const at = { run, stream: stream.name, clock, fields: coverage.fields };
-  const walk = await lease.transaction(({ trx }) => openWalk(trx, at, plan, slices, open, kept));
+  const walk = await lease.transaction(({ trx }) =>
+    openWalk(trx, at, plan, slices, replacedBy(syncing), kept),
+  );
   return readOn(syncing, walk);
 }
 
@@ -104,10 +99,9 @@ const tellResumed = ({ context, stream }: Syncing, { kind }: Pick<Walk, 'kind'>)
 
 /** Reads what is unread of a walk. */
 function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
-  const { context, stream, tally, coverage, resolves, request, checkpoint } = syncing;
-  const isFirst = checkpoint === undefined;
-  const force = request.full || walk.words.startsWith(fullWords('', true));
-  return readWalk({ context, stream, walk, tally, coverage, isFirst, resolves, force });
+  const isFirst = syncing.checkpoint === undefined;
+  const force = syncing.request.full || walk.words.startsWith(fullWords('', true));
+  return readWalk({ ...syncing, walk, isFirst, force });
 }
 
 /**
@@ -116,22 +110,20 @@ function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
  * again.
  */
 export async function syncList(syncing: Planned): Promise<Problem | undefined> {
-  const { plan } = syncing;
-  const open = openFor(syncing);
-  const last = open.at(-1);
+  const { plan, walks } = syncing;
+  const isFull = plan.kind === 'full';
+  const last = walks.findLast(({ isOpen }) => isOpen);
   const read = (await slicesOfEarlier(syncing, last)).filter(({ state }) => state === 'read');
   const wasRead = new Set(read.map(({ owner }) => owner));
   // Whether what an interrupted walk over all owners has read of some counts for this one.
-  const isKept = plan.kind === 'full' && last?.kind === 'full' && ageOf(last, syncing) < staleAfter;
-  const owners = await ownersOf(syncing, isKept ? last.walkId : undefined);
-  const due = owners.filter(
-    ({ owner, isActive }) => isActive || (plan.kind === 'full' && !(isKept && wasRead.has(owner))),
-  );
+  const counts = isFull && last?.kind === 'full' && isRecent(last, syncing);
+  const owners = await ownersOf(syncing, counts ? last.walkId : undefined);
+  const due = owners.filter(({ owner, isActive }) => isActive || (isFull && !(counts && wasRead.has(owner))));
   const again = new Set(due.map(({ owner }) => owner));
-  const kept = isKept ? read.filter(({ owner }) => !again.has(owner)) : [];
+  const kept = counts ? read.filter(({ owner }) => !again.has(owner)) : [];
   const unreadFirst = due.toSorted((a, b) => Number(wasRead.has(a.owner)) - Number(wasRead.has(b.owner)));
   const slices = unreadFirst.map(({ partition }) => sliceOf(partition));
-  return beginWalk(syncing, slices, open, kept);
+  return beginWalk(syncing, slices, kept);
 }
 
 /**
@@ -139,10 +131,9 @@ export async function syncList(syncing: Planned): Promise<Problem | undefined> {
  * An interrupted walk is finished first, slice by slice, and what changed since it began is read after it.
  */
 export async function syncChanges(syncing: Planned, windows: Windows): Promise<Problem | undefined> {
-  const { context, plan, request } = syncing;
-  const open = openFor(syncing);
-  const unfinished = open.find((walk) => goesOn(walk, syncing));
-  if (unfinished === undefined) return beginWalk(syncing, [sliceOf(undefined, plan.window)], open);
+  const { context, plan, request, walks } = syncing;
+  const unfinished = walks.find((walk) => goesOn(walk, syncing));
+  if (unfinished === undefined) return beginWalk(syncing, [sliceOf(undefined, plan.window)]);
   tellResumed(syncing, unfinished);
   const problem = await readOn(syncing, unfinished);
   if (unfinished.kind === 'backfill' || unfinished.clock === null) return problem;
@@ -154,8 +145,7 @@ export async function syncChanges(syncing: Planned, windows: Windows): Promise<P
   // The slice of a walk over changes has an open end: it is unread, and read whole when it can be.
   if (unfinished.kind === 'incremental' && field === 'updated') return problem;
   // What changed since a walk began that cannot be finished; this moves no watermark and is not resumed.
-  const back = field === 'updated' ? context.deps.lookbackMs : context.deps.createdWindowMs;
-  const window = { field, from: new Date(unfinished.clock.getTime() - back) };
+  const window = windowSince(context.deps, field, unfinished.clock);
   const beside = { kind: 'backfill', words: besideWords, window } as const;
   await beginWalk({ ...syncing, plan: beside }, [{ window }]);
   return problem;
@@ -167,64 +157,62 @@ export async function syncChanges(syncing: Planned, windows: Windows): Promise<P
  * that fails or is closed is read from where it was left, and does not hold back the others.
  */
 export async function syncDays(syncing: Planned, days: Days): Promise<Problem | undefined> {
-  const { context, plan, walks } = syncing;
+  const { plan, walks } = syncing;
   const owners = await ownersOf(syncing);
-  const open = openFor(syncing);
-  const unfinished = open.findLast((walk) => goesOn(walk, syncing));
+  const unfinished = walks.findLast((walk) => goesOn(walk, syncing));
   const complete = plan.kind === 'incremental' ? walks.find(({ isOpen }) => !isOpen) : undefined;
   const last = unfinished ?? complete;
-  // What is due since an unfinished walk began is read besides it; nothing of a backfill that goes on.
-  const since = unfinished?.clock ?? new Date(unfinished?.opened ?? 0);
-  const besides = () => (plan.kind === 'backfill' ? undefined : daysSince(syncing, days, since));
-  const due = unfinished === undefined ? plan.window : await besides();
+  const due = unfinished === undefined ? plan.window : await dueSince(syncing, days, unfinished);
   const byOwner = Map.groupBy(await slicesOfEarlier(syncing, last), ({ owner }) => owner);
   const late = await lateIn(syncing, days, last, due?.from);
-  const there = daysThere(days, context.clock ?? new Date());
-  const whole = plan.kind === 'backfill' ? plan.window : span(there.from, there.to);
+  const whole = windowOf(syncing);
   const lacking = owners.map(({ partition, owner }) => {
     const own = byOwner.get(owner);
-    const lack = own && lackOf(own, due, late.get(owner) ?? there.to, there.from);
-    const { kept, window } = lack ?? { kept: [], window: whole };
+    const window = own === undefined ? whole : lackOf(own, due, late.get(owner), whole?.from);
+    const unread = own?.filter(({ state }) => state === 'unread') ?? [];
+    const kept = unread.filter((one) => window?.from === undefined || !reaches(one, window.from));
     return { kept, fresh: slicesOfDays(days, window, [partition]) };
   });
-  const fresh = lacking.flatMap((one) => one.fresh);
-  const kept = lacking.flatMap((one) => one.kept);
   const { kind, words } = unfinished ?? plan;
   return beginWalk(
     { ...syncing, plan: { ...plan, kind, words, window: due ?? plan.window } },
-    fresh,
-    open,
-    kept,
+    lacking.flatMap(({ fresh }) => fresh),
+    lacking.flatMap(({ kept }) => kept),
   );
 }
 
+/** The days that are due since an unfinished walk began, which are read besides it; a backfill has none. */
+async function dueSince(syncing: Planned, days: Days, { clock, opened }: Walk): Promise<Window | undefined> {
+  return syncing.plan.kind === 'backfill' ? undefined : daysSince(syncing, days, clock ?? new Date(opened));
+}
+
+/** Whether a slice has days from this one on. */
+const reaches = ({ slice }: OpenSlice, day: Date): boolean => (slice.window?.to ?? day) > day;
+
 /**
- * Which unread slices of an owner stay as they are, and the window that is read besides: the days that are
- * due, those since the first that were refused (404) or have late facts as far as the source has them, and
- * unread ones that overlap them.
+ * The days of an owner that are read besides its unread slices, and in place of those that overlap them: the
+ * days that are due, and those since the first that were refused (404) or have late facts, as far as the
+ * source has them.
  */
 function lackOf(
   own: readonly WalkSlice[],
   due: Window | undefined,
-  late: Date,
-  oldest: Date,
-): { readonly kept: readonly WalkSlice[]; readonly window: Window | undefined } {
-  const unread = own.filter(({ state }) => state === 'unread');
-  if (due?.from === undefined) return { kept: unread, window: undefined };
+  late: Date | undefined,
+  oldest: Date | undefined,
+): Window | undefined {
+  if (due?.from === undefined) return undefined;
   const first = (of: readonly WalkSlice[], from: Date): Date =>
     of.flatMap(({ slice }) => slice.window?.from ?? []).reduce(earlier, from);
   const refused = own.filter(({ state }) => state === 'refused');
-  const from = later(earlier(midnight(late), first(refused, due.from)), oldest);
-  const overlapping = unread.filter(({ slice }) => (slice.window?.to ?? from) > from);
+  const since = earlier(midnight(late ?? due.from), first(refused, due.from));
+  const from = later(since, oldest ?? since);
   const { to = from } = due;
+  const overlapping = own.filter((one) => one.state === 'unread' && reaches(one, from));
   const covers = ({ slice: { window } }: WalkSlice): boolean =>
     (window?.from ?? to) <= from && (window?.to ?? from) >= to;
   // One that covers all that is due stays: it may have a report under way.
-  if (overlapping.length === 1 && overlapping.every(covers)) return { kept: unread, window: undefined };
-  return {
-    kept: unread.filter((one) => !overlapping.includes(one)),
-    window: { ...due, from: first(overlapping, from) },
-  };
+  if (overlapping.length === 1 && overlapping.every(covers)) return undefined;
+  return { ...due, from: first(overlapping, from) };
 }
 
 /** The first day, by owner, of facts from before `from` that became known after the last walk was opened. */
