@@ -29,7 +29,7 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  engine: 2727,
+  engine: 2707,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

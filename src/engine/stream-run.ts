@@ -93,12 +93,7 @@ async function afterwards(of: StreamInRun, ready: Ready, isInPart: boolean): Pro
 type Written = { warning?: unknown; inserted?: string; updated?: string; deleted?: string };
 
 /** Runs a statement of the stream, and counts what it wrote, in one transaction. */
-function write(
-  { context, stream }: StreamInRun,
-  sql: string,
-  ...more: string[]
-): Promise<readonly Written[]> {
-  const { run, lease } = context;
+function write({ context: { run, lease }, stream }: StreamInRun, sql: string, ...more: string[]) {
   return lease.transaction(async (session) => {
     const { rows } = await session.client.query<Written>(sql, [run.sourceId, run.runId, ...more]);
     const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>

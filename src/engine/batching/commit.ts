@@ -4,7 +4,7 @@
 
 import { sql } from 'kysely';
 import type { Slice, Stream } from '../../core/stream.ts';
-import { Batch, type Reject } from '../../load/batch.ts';
+import type { Batch } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
@@ -34,7 +34,7 @@ export interface WalkContext extends Walking {
   readonly unread: { count: number };
 }
 
-/** Commits a batch; with `end` it is the slice's last one. Throws `TooManyRejects` once its rejects are kept. */
+/** Commits a batch; with `end` it is the slice's last one, and carries its receipt. */
 export async function commit(
   walking: WalkContext,
   batch: Batch,
@@ -43,22 +43,19 @@ export async function commit(
   listing?: ListingLoad,
 ): Promise<Loaded> {
   const { context, stream, tally, unread, force, resolves } = walking;
-  const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
-  const receipt = tooMany === undefined ? end : undefined;
-  const isComplete = receipt?.status === 'done' && receipt.lacks !== true && showsAll(stream);
+  const isComplete = end?.status === 'done' && end.lacks !== true && showsAll(stream);
   const close = async (session: Session, { isHeld }: Loaded): Promise<void> => {
-    if (receipt === undefined) return;
-    const status = isHeld ? 'partial' : receipt.status;
-    await endSlice(session.trx, sliceId, context.run.runId, { ...receipt, status });
+    if (end === undefined) return;
+    const status = isHeld ? 'partial' : end.status;
+    await endSlice(session.trx, sliceId, context.run.runId, { ...end, status });
     // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
     if (unread.count <= 1) await closeWalk(session, walking);
   };
   const how = { force, resolves, close, ...(isComplete && { lists: scopeOf(stream, slice) }) };
   const loaded = await loadCounted(walking, batch, how, listing);
-  if (tooMany !== undefined) throw tooMany;
-  if (receipt === undefined) return loaded;
+  if (end === undefined) return loaded;
   unread.count -= 1;
-  tallySlice(tally, receipt);
+  tallySlice(tally, end);
   return loaded;
 }
 
@@ -113,14 +110,4 @@ export function scopeOf({ days }: Stream, { partition = {}, window }: Slice): Sc
   if (days === undefined || window?.from === undefined || window.to === undefined)
     return { equal: partition };
   return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };
-}
-
-/**
- * Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it.
- * They are counted already.
- */
-export async function keepRejected(walking: WalkContext, rejects: readonly Reject[]): Promise<void> {
-  const batch = new Batch(walking.stream);
-  for (const reject of rejects) batch.reject(reject);
-  await loadCounted(walking, batch, { force: false, resolves: false, close: async () => undefined });
 }

@@ -95,16 +95,14 @@ export class NestedLists {
     force: boolean,
   ): Promise<ReadonlyMap<Mapped | BadData, readonly ListRead[]>> {
     const hashes = await this.#storedHashes(records);
-    const fetched = new Map<Mapped, readonly ListRead[]>();
-    const one = async (mapped: Mapped): Promise<void> => {
+    const one = async (mapped: Mapped) => {
       const digest = unlessBad(() => batch.digest(mapped));
-      if (digest instanceof BadData) return;
+      if (digest instanceof BadData) return [mapped, []] as const;
       const hash = hashes.get(this.#keyOf(mapped));
       const lacked = hash === undefined ? undefined : lackedIn(this.#of.stream, hash, digest);
-      fetched.set(mapped, await this.fetch(mapped, lacked, force));
+      return [mapped, await this.fetch(mapped, lacked, force)] as const;
     };
-    await Promise.all(records.map(one));
-    return fetched;
+    return new Map(await Promise.all(records.map(one)));
   }
 
   /** Fetches the lists of one record; where a stored row lacks only the `lacked`, only these, or all by `force`. */
@@ -238,9 +236,8 @@ export class NestedLists {
   /** The name in `ops.streams` of the lists of a child. */
   readonly #noteOf = (child: string): string => `${this.#of.stream.name}.${child}`;
 
-  #warn(message: string): void {
+  readonly #warn = (message: string): void =>
     tell(this.#of.context, 'warn', `${this.#of.stream.name}: ${message}`);
-  }
 }
 
 /** The first list, with why it was not given, and how many others there are. */

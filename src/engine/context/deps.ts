@@ -64,10 +64,8 @@ type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'stream
  */
 export function chosenStreams(deps: Choice, names: readonly string[] = []): readonly Stream[] {
   const { streams } = deps.source;
-  if (names.length === 0) {
-    const excluded = excludedOf(deps);
-    return streams.filter(({ name }) => !excluded.has(name));
-  }
+  const excluded = excludedOf(deps);
+  if (names.length === 0) return streams.filter(({ name }) => !excluded.has(name));
   const owns = ({ name: own, children = {} }: Stream, name: string): boolean =>
     own === name || Object.hasOwn(children, name);
   const unknown = names.filter((name) => !streams.some((stream) => owns(stream, name)));

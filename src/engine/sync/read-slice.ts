@@ -7,10 +7,11 @@ import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { Batch, isListing } from '../../load/batch.ts';
 import { BinaryWriter } from '../../load/binary.ts';
+import { target } from '../../load/layout.ts';
 import { ListingLoad } from '../../load/load.ts';
 import { inScope } from '../../load/replace.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { commit, keepRejected, scopeOf, type WalkContext } from '../batching/commit.ts';
+import { commit, scopeOf, type WalkContext } from '../batching/commit.ts';
 import { takePage } from '../batching/map-page.ts';
 import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
@@ -100,11 +101,35 @@ class SliceReader {
     // Records that lack what others have: all that was read stays, and the slice is read again.
     const owed = await this.#walking.nestedLists.judge(this.#refusals);
     if (owed !== undefined) throw owed;
-    await checkShown(this.#walking, this.#open.slice, end, count, again);
+    await this.#check(end, count, again);
     // The batch with the receipt waits for all others: an empty one keeps no rows waiting.
     if (this.#batch.received > 0 && !this.#isWhole && this.#loads.size > 0) await this.#load(2);
     await Promise.all(this.#loads);
+    this.#countRejects();
     return end;
+  }
+
+  /**
+   * An answer that is empty or lacks its page token passes for the end of its list: throws `ShownLess` where a
+   * reading shows much less than the source counts, or nothing though rows are stored; a second reading gives
+   * a warning.
+   */
+  async #check({ fetched, passes }: WalkEnd, counted: number | undefined, again: boolean): Promise<void> {
+    const { context, stream } = this.#walking;
+    const { slice } = this.#open;
+    // A reading without a pass sent no request.
+    if (passes === 0) return;
+    if (stream.by !== 'changes') {
+      if (again || fetched > 0 || !(await mayHaveRows(this.#walking, slice))) return;
+      throw new ShownLess(`${stream.name}: the list is empty`);
+    }
+    const count = counted ?? (await stream.windows.count(slice, context.signal)) ?? 0;
+    // Counts are approximate (the vendor's own word), but none is more than nothing.
+    if (fetched === 0 ? count === 0 : count - fetched <= Math.max(2, count / 10)) return;
+    const [from, to] = [slice.window?.from, slice.window?.to].map((at) => at?.toISOString() ?? '…');
+    const message = `${stream.name}: the source counts ${plural(count, 'record')} from ${from} to ${to}, and shows ${fetched}`;
+    if (!again) throw new ShownLess(message);
+    tell(context, 'warn', `${message}, twice: what it does not show is not read`);
   }
 
   async #pages(again: boolean): Promise<WalkEnd> {
@@ -140,7 +165,8 @@ class SliceReader {
    * one of them threw.
    */
   async #load(most: number): Promise<void> {
-    const { context, stream } = this.#walking;
+    const { context } = this.#walking;
+    this.#countRejects();
     const batch = this.#batch;
     // Where this load cannot begin, there is nothing to salvage.
     this.#batch = emptyBatch(this.#walking);
@@ -154,27 +180,31 @@ class SliceReader {
     load.catch(() => undefined);
     this.#loads.add(load);
     if (most === 0) await load;
-    if (this.#listing === undefined) return;
-    const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
+  }
+
+  /** Takes the batch into account. Throws `TooManyRejects`. */
+  #countRejects(): void {
+    const { received, rejects, stream } = this.#batch;
+    const tooMany = this.#walking.context.rejections.add(stream.name, received, rejects.length);
     if (tooMany !== undefined) throw tooMany;
   }
 
   /**
-   * Keeps what was read before a failure: the next run has less to do. Of a listing with too many rejects it
-   * keeps these: they say what is wrong with it. Throws the error.
+   * Keeps what was read before a failure: the next run has less to do. Of days and listings, which are
+   * replaced as a whole or not at all, it keeps too many rejects: they say what is wrong. Throws the error.
    */
   async #failed(error: unknown): Promise<never> {
     const { context, stream } = this.#walking;
     const loads = await Promise.allSettled(this.#loads);
-    const isLost = loads.some(({ status }) => status === 'rejected');
     await this.#listing?.close();
-    const rejects = error instanceof TooManyRejects ? (this.#listing?.taken.rejects ?? []) : [];
-    if (context.lease.signal.aborted) throw error;
-    if (rejects.length > 0) await keepRejected(this.#walking, rejects);
-    // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out,
-    // too.
-    else if (this.#batch.received > 0 && stream.by !== 'days' && !isLost)
-      await commit(this.#walking, this.#batch, this.#open);
+    // What follows a batch that the warehouse refused stays out, too.
+    const isLost = loads.some(({ status }) => status === 'rejected');
+    if (isLost || context.lease.signal.aborted) throw error;
+    const isPart = stream.by !== 'days' && this.#listing === undefined;
+    const kept = isPart ? this.#batch : new Batch(stream);
+    const rejects = [...(this.#listing?.taken.rejects ?? []), ...this.#batch.rejects];
+    if (!isPart && error instanceof TooManyRejects) for (const reject of rejects) kept.reject(reject);
+    if (kept.received > 0) await commit(this.#walking, kept, this.#open);
     throw error;
   }
 
@@ -199,42 +229,12 @@ function openListing({ context, stream, force }: WalkContext, { slice }: OpenSli
   return ListingLoad.open(context.deps.warehouse.pool, target, signal);
 }
 
-/**
- * An answer that is empty or lacks its page token passes for the end of its list: throws `ShownLess` where a reading shows much less than the source counts, or nothing though rows are
- * stored; a second reading gives a warning.
- */
-async function checkShown(
-  walking: WalkContext,
-  slice: Slice,
-  { fetched, passes }: WalkEnd,
-  counted: number | undefined,
-  again: boolean,
-): Promise<void> {
-  const { context, stream } = walking;
-  // A reading without a pass sent no request.
-  if (passes === 0) return;
-  if (stream.by !== 'changes') {
-    if (again || fetched > 0 || !(await isUnexpectedlyEmpty(walking, slice))) return;
-    throw new ShownLess(`${stream.name}: the list is empty`);
-  }
-  const count = counted ?? (await stream.windows.count(slice, context.signal)) ?? 0;
-  // Counts are approximate (the vendor's own word), but none is more than nothing.
-  if (fetched === 0 ? count === 0 : count - fetched <= Math.max(2, count / 10)) return;
-  const [from, to] = [slice.window?.from, slice.window?.to].map((at) => at?.toISOString() ?? '…');
-  const message = `${stream.name}: the source counts ${plural(count, 'record')} from ${from} to ${to}, and shows ${fetched}`;
-  if (!again) throw new ShownLess(message);
-  tell(context, 'warn', `${message}, twice: what it does not show is not read`);
-}
-
 /** Whether rows of the slice are stored, or the whole list is read for the first time. */
-async function isUnexpectedlyEmpty(
-  { context, stream, isFirst }: WalkContext,
-  slice: Slice,
-): Promise<boolean> {
+async function mayHaveRows({ context, stream, isFirst }: WalkContext, slice: Slice): Promise<boolean> {
   if (stream.by === 'list' && isFirst) return true;
-  const { columns, schema, name, entity } = stream.table;
+  const { columns, entity } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
-  const query = sql`select from ${sql.id(schema, name)} t
+  const query = sql`select from ${target(stream.table)} t
     where ${inScope(stream.table, scopeOf(stream, slice), context.run.sourceId)}
       ${sql.raw(entity ? 'and t._deleted_at is null' : '')} limit 1`;
   return (await ask(context, query)).length > 0;
