@@ -417,6 +417,15 @@ describe('listings larger than a batch', () => {
     lab.facts = many();
     expect(await lab.run()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
     expect(await rows(`select distinct status as line from ops.rejects`)).toEqual(['resolved']);
+    const before = await stored();
+    lab.facts = many().slice(0, 200);
+    lab.facts = lab.facts.map((one, i) => ({
+      ...one,
+      clicks: 99,
+      name: i < 20 ? `${one.name} \0` : one.name,
+    }));
+    expect(await lab.run()).toMatchObject({ status: 'failed', counts: { rejected: 20 } });
+    expect(await stored(), 'the same of a single batch').toEqual(before);
   });
 });
 
