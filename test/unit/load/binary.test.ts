@@ -15,13 +15,7 @@ const columns = Object.fromEntries([['id', 'bigint'], ...types.map((type, i) => 
   string,
   ColumnType
 >;
-const zoo = plainTable<Row>({
-  schema: 'lab',
-  name: 'zoo',
-  columns,
-  key: ['id'],
-  entity: true,
-});
+const zoo = plainTable<Row>({ schema: 'lab', name: 'zoo', columns, key: ['id'], entity: true });
 const flow: Stream = { ...thingFlow, table: zoo, children: {} };
 
 const lab = openLab(
@@ -60,21 +54,10 @@ const values: readonly fc.Arbitrary<Row[string]>[] = [
 ];
 
 /** How Postgres must say the value again. */
-const casts: readonly ((value: Exclude<Row[string], null>) => {
-  readonly text: string;
-  readonly parameter: unknown;
-})[] = types.map((type) => (value) => {
-  const cast =
-    type === 'timestamptz'
-      ? `timestamptz 'epoch' + ($1::bigint / 1000000) * interval '1 second' + ($1::bigint % 1000000) * interval '1 microsecond'`
-      : `$1::${type}`;
-  const parameter = Array.isArray(value)
-    ? [...value]
-    : typeof value === 'boolean' || typeof value === 'string'
-      ? value
-      : String(value);
-  return { text: cast, parameter };
-});
+const castOf = (type: ColumnType): string =>
+  type === 'timestamptz'
+    ? `timestamptz 'epoch' + ($1::bigint / 1000000) * interval '1 s' + ($1::bigint % 1000000) * interval '1 us'`
+    : `$1::${type}`;
 
 test('every value of every column type arrives in Postgres exactly', async () => {
   let id = 0;
@@ -92,19 +75,15 @@ test('every value of every column type arrives in Postgres exactly', async () =>
         });
         await lab.put(mapped);
         for (const [i, row] of rows.entries())
-          for (const [c, value] of row.entries()) {
-            const same = value === null ? { text: 'null', parameter: undefined } : casts[c]?.(value);
-            const equal =
-              types[c] === 'json' || types[c] === 'text[]'
-                ? `c${c}::text is not distinct from (${same?.text})::text`
-                : `c${c} is not distinct from ${same?.text}`;
-            const { rows: found } = await lab.warehouse.pool.query<{ ok: boolean; stored: string }>(
-              `select ${equal} as ok, c${c}::text as stored from lab.zoo where id = ${first + i + 1}`,
-              value === null ? [] : [same?.parameter],
+          for (const [c, type] of types.entries()) {
+            const value = row[c] ?? null;
+            const cast = type === 'json' || type === 'text[]' ? '::text' : '';
+            const { rows: found } = await lab.warehouse.pool.query<{ same: boolean; stored: string }>(
+              `select c${c}${cast} is not distinct from (${castOf(type)})${cast} as same, c${c}::text as stored
+               from lab.zoo where id = ${first + i + 1}`,
+              [typeof value === 'number' || typeof value === 'bigint' ? String(value) : value],
             );
-            expect(found[0], `${types[c]} ${String(value)} is stored as ${found[0]?.stored}`).toMatchObject({
-              ok: true,
-            });
+            expect(found[0]?.same, `${type} ${value} is stored as ${found[0]?.stored}`).toBe(true);
           }
       },
     ),

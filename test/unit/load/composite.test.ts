@@ -48,19 +48,12 @@ test('one row of several with the same first key changes: it alone is written, t
   const changed = [seat('a', 1, 'ann'), seat('a', 2, 'dan'), seat('b', 1, 'cid')];
   const { counts } = await put(changed, { runId: '2' });
   expect(counts).toMatchObject({ received: 3, inserted: 0, updated: 1, unchanged: 2, superseded: 0 });
-  expect(await held()).toEqual([
-    ['a1', 'ann', 'ann'],
-    ['a2', 'dan', 'dan'],
-    ['b1', 'cid', 'cid'],
-  ]);
+  expect((await held()).join(' ')).toBe('a1,ann,ann a2,dan,dan b1,cid,cid');
 });
 
 test('an older fetch beside a new row of the same first key is superseded, with its children', async () => {
   await put([seat('a', 1, 'ann')], {}, [2000n]);
   const { counts } = await put([seat('a', 1, 'old'), seat('a', 2, 'ben')], {}, [1000n, 3000n]);
   expect(counts).toMatchObject({ received: 2, inserted: 1, updated: 0, unchanged: 0, superseded: 1 });
-  expect(await held()).toEqual([
-    ['a1', 'ann', 'ann'],
-    ['a2', 'ben', 'ben'],
-  ]);
+  expect((await held()).join(' ')).toBe('a1,ann,ann a2,ben,ben');
 });

@@ -18,15 +18,10 @@ test('new records and their children have the same columns whether they were cop
   );
   const columns = () =>
     Promise.all([
-      rows(
-        'select source_id, id, name, updated_at, _row_hash, _run_id, _deleted_at, extract(epoch from _synced_at) from lab.things order by 2',
-      ),
-      rows(
-        'select source_id, thing_id, tag, weight, _run_id, _synced_at > now() - interval $$1 min$$ from lab.thing_tags order by 2, 3',
-      ),
-      rows(
-        'select source_id, id, thing_id, body, _row_hash, _run_id, extract(epoch from _synced_at) from lab.thing_notes order by 2',
-      ),
+      rows('select *, extract(epoch from _synced_at) from lab.things order by 2'),
+      rows(`select source_id, thing_id, tag, weight, _run_id, _synced_at > now() - interval '1 min'
+        from lab.thing_tags order by 2, 3`),
+      rows('select *, extract(epoch from _synced_at) from lab.thing_notes order by 2'),
     ]);
   const how = { sourceId: 3, runId: '9007199254740993' };
   const copied = await put(records, how);
@@ -46,11 +41,8 @@ test('a new record whose child is stored already is merged, and nothing is lost'
     thing(2, 'b', 10n, { tags: [tag(2, 'left behind', 8), tag(2, 'new', 1)] }),
   ]);
   expect(counts).toMatchObject({ received: 2, inserted: 2, updated: 0, unchanged: 0 });
-  expect(await rows('select thing_id, tag, weight from lab.thing_tags order by 1, 2')).toEqual([
-    ['1', 'x', '1'],
-    ['2', 'left behind', '8'],
-    ['2', 'new', '1'],
-  ]);
+  const stored = await rows('select thing_id, tag, weight from lab.thing_tags order by 1, 2');
+  expect(stored.join(' ')).toBe('1,x,1 2,left behind,8 2,new,1');
   expect(await rows('select id, body from lab.thing_notes')).toEqual([['5', 'hi']]);
 });
 
@@ -77,9 +69,6 @@ test.each([
     } finally {
       other.release();
     }
-    expect(await rows('select id, name from lab.things order by 1')).toEqual([
-      ['1', 'ours'],
-      ['2', wins],
-    ]);
+    expect((await rows('select id, name from lab.things order by 1')).join(' ')).toBe(`1,ours 2,${wins}`);
   },
 );

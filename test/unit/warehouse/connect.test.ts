@@ -77,33 +77,21 @@ test('values come out exactly: big numbers and days as text, instants as Date, t
     select 9223372036854775807::bigint as big, 12345678901234567890.123456789::numeric as exact, date '2024-03-31' as day,
       timestamptz '2024-03-31 02:30:00+02' as instant, timestamp '2024-03-31 02:30:00' as local, array[1,2]::bigint[] as bigs,
       '{"a":[1]}'::jsonb as json, current_setting('timezone') as zone`.execute(database.warehouse.db);
-  expect(rows).toEqual([
-    {
-      big: '9223372036854775807',
-      exact: '12345678901234567890.123456789',
-      day: '2024-03-31',
-      instant: new Date('2024-03-31T00:30:00Z'),
-      local: '2024-03-31 02:30:00',
-      bigs: ['1', '2'],
-      json: { a: [1] },
-      zone: 'UTC',
-    },
-  ]);
+  const texts = { big: '9223372036854775807', exact: '12345678901234567890.123456789', day: '2024-03-31' };
+  const others = { local: '2024-03-31 02:30:00', bigs: ['1', '2'], json: { a: [1] }, zone: 'UTC' };
+  expect(rows).toEqual([{ ...texts, ...others, instant: new Date('2024-03-31T00:30:00Z') }]);
 });
 
 test.each([
   ['off', 'on'],
   ['remote_apply', 'remote_apply'],
-])(
-  'synchronous_commit of the server %s becomes %s: an answered commit is on the disk; jit is off',
-  async (theirs, ours) => {
-    const warehouse = await connect(variant({ search: `?options=-c%20synchronous_commit%3D${theirs}` }));
-    const settings = `select current_setting('synchronous_commit') as commit, current_setting('jit') as jit`;
-    const { rows } = await warehouse.pool.query(settings);
-    await warehouse.close();
-    expect(rows).toEqual([{ commit: ours, jit: 'off' }]);
-  },
-);
+])('synchronous_commit %s becomes %s: an answered commit is on disk; jit is off', async (theirs, ours) => {
+  const warehouse = await connect(variant({ search: `?options=-c%20synchronous_commit%3D${theirs}` }));
+  const settings = `select current_setting('synchronous_commit') as commit, current_setting('jit') as jit`;
+  const { rows } = await warehouse.pool.query(settings);
+  await warehouse.close();
+  expect(rows).toEqual([{ commit: ours, jit: 'off' }]);
+});
 
 test.each([
   ['a wrong password', { password: 'wr0ng-secret' }, AuthFailed, /password is wrong/],
@@ -119,8 +107,7 @@ test.each([
 });
 
 test.each(['prefer', 'allow', 'disable'])('sslmode=%s connects without TLS, as psql does', async (mode) => {
-  const warehouse = await connect(variant({ search: `?sslmode=${mode}` }));
-  await warehouse.close();
+  await (await connect(variant({ search: `?sslmode=${mode}` }))).close();
 });
 
 test('a failed login leaves no socket that keeps the process alive', async () => {
@@ -202,9 +189,7 @@ test('no printed form of a warehouse shows the password', async () => {
   const warehouse = await connect(variant({ search: '?application_name=x' }));
   const { password } = new URL(database.url);
   const hidden = { url: warehouse.url, address: warehouse.address };
-  expect(`${inspect(hidden)} ${JSON.stringify(hidden)} ${warehouse.url}`).not.toMatch(
-    new RegExp(`:${password}@`),
-  );
+  expect(`${inspect(hidden)} ${JSON.stringify(hidden)} ${warehouse.url}`).not.toContain(`:${password}@`);
   expect(warehouse.address).toBe(`127.0.0.1:${new URL(database.url).port}/${database.name}`);
   expect(warehouse.url.reveal()).toContain(`:${password}@`);
   await warehouse.close();
@@ -224,40 +209,31 @@ test('a server that has no room even for a login has a full disk', async () => {
   const error = await failure(variant({ port, search: '?sslmode=disable' }));
   server.close();
   expect(error).toBeInstanceOf(WarehouseFull);
-  expect(error.message).toMatch(
-    /the disk of the warehouse is full \(could not write init file.*make room there/,
-  );
+  expect(error.message).toMatch(/disk of the warehouse is full \(could not write init file.*make room there/);
 });
 
-test('a silent connection is noticed within the time-out, and the next query gets a fresh one', async () => {
+test('a connection that goes silent, also in a COPY, is noticed within the time-out and replaced', async () => {
+  await sql`create table copied (n int)`.execute(database.warehouse.db);
   const { wire, warehouse } = await behindWire();
-  const before = wire.connections;
   wire.freeze();
   const began = performance.now();
   await expect(sql`select 1`.execute(warehouse.db)).rejects.toThrow(/timeout/);
   expect(performance.now() - began).toBeLessThan(10_000);
   wire.thaw();
-  expect(await sql`select 2 as two`.execute(warehouse.db)).toMatchObject({ rows: [{ two: 2 }] });
-  expect(wire.connections).toBeGreaterThan(before);
-});
-
-test('a connection that goes silent in a COPY is noticed too', async () => {
-  await sql`create table copied (n int)`.execute(database.warehouse.db);
-  const { wire, warehouse } = await behindWire();
   const client = await warehouse.pool.connect();
   wire.freeze();
   const copying = pipeline(Readable.from(['1\n', '2\n']), client.query(copyFrom('copy copied from stdin')));
   await expect(copying).rejects.toThrow(/timeout|terminated/);
   client.release(true);
+  wire.thaw();
+  expect(await sql`select 2 as two`.execute(warehouse.db)).toMatchObject({ rows: [{ two: 2 }] });
 });
 
 test('a connection that the server ends while idle does not end the process, and is replaced', async () => {
   const warehouse = await connect(database.url, { max: 1, applicationName: 'to be cut' });
-  const cut = await sql`
-    select count(pg_terminate_backend(pid))::int as n from pg_stat_activity where application_name = 'to be cut'`.execute(
-    database.warehouse.db,
+  await database.warehouse.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'to be cut'`,
   );
-  expect(cut.rows).toEqual([{ n: 1 }]);
   await until('the pool noticed', () => warehouse.pool.totalCount === 0);
   expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
   await warehouse.close();
