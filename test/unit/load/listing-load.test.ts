@@ -177,8 +177,8 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       const batch = (name: string): Batch => batchOf(flow, [mapped({ name, clicks: 1 })], [1n]);
       try {
         await taken.add(batch('a'));
-        if (way === 'staged')
-          await lab.rows(`begin; lock table lab.${kind.name} in access exclusive mode nowait; rollback`);
+        const lock = `begin; lock table lab.${kind.name} in access exclusive mode nowait; rollback`;
+        if (way === 'staged') await lab.warehouse.pool.query(lock);
         expect(await cutSession()).toBe(1);
         await expect(taken.add(batch('b'))).rejects.toThrow(Transient);
       } finally {

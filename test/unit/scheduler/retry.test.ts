@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   AuthFailed,
   RateLimited,
@@ -8,26 +8,11 @@ import {
   Unreachable,
 } from '../../../src/core/errors.ts';
 import type { RunKind, RunReport } from '../../../src/core/run.ts';
-import type { Ask, Control, Done, Runner } from '../../../src/scheduler/control.ts';
-import type { Queue } from '../../../src/scheduler/queue.ts';
+import type { Ask, Done, Runner } from '../../../src/scheduler/control.ts';
 import { scheduled, tick } from '../../../src/scheduler/ticks.ts';
-import type { Warehouse } from '../../../src/warehouse/connect.ts';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
-import {
-  catalogue,
-  conduct,
-  controlOf,
-  dag,
-  emptyRequests,
-  hurryJobs,
-  loseDead,
-  queueOf,
-  report,
-  runnerOf,
-  take,
-  timed,
-} from './orchestra.ts';
+import { catalogue, conduct, dag, hurryJobs, loseDead, report, runnerOf, take, timed } from './orchestra.ts';
+import { openRequests } from './requests.ts';
 
 const known = catalogue(
   dag('nightly', { streams: [], timed: [timed('0 2 * * *')] }),
@@ -35,34 +20,19 @@ const known = catalogue(
   dag('ads'),
 );
 
-let database: TestDatabase;
-let warehouse: Warehouse;
-let control: Control;
-let queue: Queue;
-beforeAll(async () => {
-  database = await testDatabase({ max: 20 });
-  warehouse = database.warehouse;
-  control = await controlOf(warehouse, known);
-  queue = await queueOf(warehouse, known);
-});
-afterAll(() => database.drop());
-beforeEach(async () => {
-  await emptyRequests(warehouse);
-});
-
-const query = (text: string, values: readonly unknown[] = []) =>
-  warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
-
+const requests = openRequests(known);
+const { query } = requests;
+const by = 'a test';
 /** Lets the schedule of the pipeline come due, and gives the request that it made or joined. */
 async function comeDue(pipeline: string): Promise<string> {
   const schedule = scheduled(known).find((each) => each.pipeline === pipeline);
   if (schedule === undefined) throw new Error(`${pipeline} has no schedule`);
-  await tick(warehouse.db, queue, schedule, 'a test');
-  await query(`update ops.schedules set seen_to = clock_timestamp() - interval '1 day' where pipeline = $1`, [
+  await tick(requests.warehouse.db, requests.queue, schedule, 'a test');
+  await query(`update ops.schedules set seen_to = seen_to - interval '1 day' where pipeline = $1`, [
     pipeline,
   ]);
   await query('delete from ops.ticks');
-  const id = await tick(warehouse.db, queue, schedule, 'a test');
+  const id = await tick(requests.warehouse.db, requests.queue, schedule, 'a test');
   if (id === undefined) throw new Error(`${pipeline} did not come due`);
   return id;
 }
@@ -73,7 +43,7 @@ async function during<T>(
   over: () => Promise<T>,
   times: { readonly againMs: readonly number[] } = { againMs: [50, 50, 50] },
 ): Promise<T> {
-  const conductor = await conduct(warehouse, known, runnerOf(run), { times });
+  const conductor = await conduct(requests.warehouse, known, runnerOf(run), { times });
   try {
     return await over();
   } finally {
@@ -85,13 +55,15 @@ async function during<T>(
 /** Until every request is over and none waits for a retry. */
 const allOver = () =>
   until('every request is over', async () => {
-    await hurryJobs(warehouse);
+    await hurryJobs(requests.warehouse);
     const [{ open }] = await query(`select count(*)::int as open from pgboss.job where state < 'completed'`);
     return open === 0;
   });
-const requests = () => query('select dag_run_id as id, status from ops.dag_runs order by seq');
+const stored = () => query('select dag_run_id as id, status from ops.dag_runs order by seq');
+const hasEnded = (pipeline: string, id: string) =>
+  until('it failed', async () => (await requests.control.run(pipeline, id)).finishedAt !== null);
 const logOf = async (id: string, pipeline = 'tracker') =>
-  (await control.log(pipeline, id, {})).map(({ message }) => message);
+  (await requests.control.log(pipeline, id, {})).map(({ message }) => message);
 const down: Runner['run'] = async () => {
   throw new Unreachable('cannot connect');
 };
@@ -103,7 +75,7 @@ test('a scheduled run whose source is down is retried later, until it succeeds',
     runs += 1;
     return runs < 3 ? down(ask, how) : report(ask);
   }, allOver);
-  expect(await requests()).toEqual([{ id, status: 'succeeded' }]);
+  expect(await stored()).toEqual([{ id, status: 'succeeded' }]);
   expect((await logOf(id)).filter((line) => line.startsWith('this may pass'))).toEqual([
     expect.stringMatching(/^this may pass: retry 1 at \d{4}-\d\d-\d\d \d\d:\d\d UTC$/),
     expect.stringContaining('retry 2'),
@@ -132,12 +104,12 @@ test.each<[string, RunReport | Error, string, number]>([
     allOver,
     { againMs: [20, 20] },
   );
-  expect(await requests()).toEqual([{ id, status }]);
+  expect(await stored()).toEqual([{ id, status }]);
   expect(runs).toBe(expected);
 });
 
 test('what a person started or stopped is not retried by itself', async () => {
-  const started = await control.start({ pipeline: 'ads', does: 'sync' }, { by: 'a test' });
+  const started = await requests.control.start({ pipeline: 'ads', does: 'sync' }, { by });
   const id = await comeDue('tracker');
   let runs = 0;
   await during(async (ask, how) => {
@@ -146,7 +118,7 @@ test('what a person started or stopped is not retried by itself', async () => {
       await query('update ops.dag_runs set stop_asked_at = clock_timestamp() where dag_run_id = $1', [id]);
     return down(ask, how);
   }, allOver);
-  expect((await control.run('ads', started.runId)).againAt).toBeNull();
+  expect((await requests.control.run('ads', started.runId)).againAt).toBeNull();
   expect(runs).toBe(2);
 });
 
@@ -157,23 +129,17 @@ test('a source that asks to be left alone for longer than the pause is left alon
     async () => {
       throw new RateLimited('429', { retryAfterMs: hour });
     },
-    () => until('it failed', async () => (await control.run('tracker', id)).finishedAt !== null),
+    () => hasEnded('tracker', id),
   );
-  const { againAt, finishedAt } = await control.run('tracker', id);
+  const { againAt, finishedAt } = await requests.control.run('tracker', id);
   expect((againAt?.getTime() ?? 0) - (finishedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(hour - 1000);
 });
 
 /** A scheduled request that failed and waits to be retried in an hour. */
 async function failed(pipeline = 'tracker'): Promise<string> {
   const id = await comeDue(pipeline);
-  await during(
-    down,
-    () => until('it failed', async () => (await control.run(pipeline, id)).finishedAt !== null),
-    {
-      againMs: [3_600_000],
-    },
-  );
-  const { run } = await control.status(pipeline);
+  await during(down, () => hasEnded(pipeline, id), { againMs: [3_600_000] });
+  const { run } = await requests.control.status(pipeline);
   expect(run).toMatchObject({ runId: id, status: 'failed', error: { code: 'unreachable' } });
   expect(run?.againAt?.getTime()).toBeGreaterThan(Date.now());
   return id;
@@ -181,44 +147,42 @@ async function failed(pipeline = 'tracker'): Promise<string> {
 
 test('a waiting retry is in the way of no start, and one that does the same cancels it', async () => {
   const id = await failed();
-  const some = await control.start(
-    { pipeline: 'tracker', does: 'sync', streams: ['issues'] },
-    { by: 'a test' },
-  );
-  expect((await control.run('tracker', id)).againAt).not.toBeNull();
-  await control.stop('tracker', { by: 'a test' });
-  expect((await control.run('tracker', some.runId)).status).toBe('stopped');
-  const full = await control.start({ pipeline: 'tracker', does: 'full' }, { by: 'a test' });
-  expect((await control.run('tracker', id)).againAt).toBeNull();
+  const part: Ask = { pipeline: 'tracker', does: 'sync', streams: ['issues'] };
+  const some = await requests.control.start(part, { by });
+  expect((await requests.control.run('tracker', id)).againAt).not.toBeNull();
+  await requests.control.stop('tracker', { by });
+  expect((await requests.control.run('tracker', some.runId)).status).toBe('stopped');
+  const full = await requests.control.start({ pipeline: 'tracker', does: 'full' }, { by });
+  expect((await requests.control.run('tracker', id)).againAt).toBeNull();
   expect((await logOf(id)).at(-1)).toBe(`no retry: ${full.runId} does it`);
   await during(async (ask) => report(ask), allOver);
-  expect((await requests()).map((each) => each.status)).toEqual(['failed', 'stopped', 'succeeded']);
+  expect((await stored()).map((each) => each.status)).toEqual(['failed', 'stopped', 'succeeded']);
 });
 
 test('the next tick cancels the retry, and does all of it', async () => {
   const id = await failed('nightly');
   const next = await comeDue('nightly');
-  expect((await requests()).map((each) => each.id)).toEqual([id, next]);
+  expect((await stored()).map((each) => each.id)).toEqual([id, next]);
   expect((await logOf(id, 'nightly')).at(-1)).toBe(`no retry: ${next} does it`);
 });
 
 test('a stop while nothing runs cancels the retry', async () => {
   const id = await failed();
-  expect((await control.stop('tracker', { by: 'a test' })).runId).toBe(id);
-  expect((await control.run('tracker', id)).againAt).toBeNull();
+  expect((await requests.control.stop('tracker', { by })).runId).toBe(id);
+  expect((await requests.control.run('tracker', id)).againAt).toBeNull();
   expect((await logOf(id)).at(-1)).toBe('no retry: stop requested by a test');
   await during(down, allOver);
-  expect(await requests()).toMatchObject([{ id, status: 'failed' }]);
+  expect(await stored()).toMatchObject([{ id, status: 'failed' }]);
 });
 
 test('a retry that loses its worker is taken up again', async () => {
   const id = await failed();
-  await hurryJobs(warehouse);
+  await hurryJobs(requests.warehouse);
   await query('update ops.dag_runs set not_before = clock_timestamp()');
-  expect(await take(warehouse, ['tracker'])).toMatchObject({ id });
-  expect(await loseDead(warehouse, known)).toMatchObject([{ id, status: 'lost' }]);
+  expect(await take(requests.warehouse, ['tracker'])).toMatchObject({ id });
+  expect(await loseDead(requests.warehouse, known)).toMatchObject([{ id, status: 'lost' }]);
   await during(async (ask) => report(ask), allOver);
-  expect(await requests()).toMatchObject([{ id, status: 'succeeded' }]);
+  expect(await stored()).toMatchObject([{ id, status: 'succeeded' }]);
 });
 
 test('of several pipelines those are run again that failed', async () => {
@@ -239,5 +203,5 @@ test('of several pipelines those are run again that failed', async () => {
   await during(run, allOver);
   const done = { pipeline: 'tracker', kind: 'sync' };
   expect(seen).toEqual([[], [done], [done]]);
-  expect((await control.run('nightly', id)).runs).toHaveLength(3);
+  expect((await requests.control.run('nightly', id)).runs).toHaveLength(3);
 });

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AuthFailed, Fenced, Interrupted, LockHeld } from '../../../src/core/errors.ts';
 import type { RunReport } from '../../../src/core/run.ts';
 import { type Lease, takeLease } from '../../../src/engine/state/lease.ts';
-import type { Ask, Control, DagRun, Runner } from '../../../src/scheduler/control.ts';
+import type { Ask, DagRun, Runner } from '../../../src/scheduler/control.ts';
 import { afterClockGaps, endDeadRuns } from '../../../src/scheduler/service.ts';
 import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
-import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run, until } from '../../support/processes.ts';
 import { proxy } from '../../support/proxy.ts';
 import {
@@ -14,9 +13,7 @@ import {
   catalogue,
   close,
   conduct,
-  controlOf,
   dag,
-  emptyRequests,
   hurryJobs,
   loseDead,
   report,
@@ -24,31 +21,20 @@ import {
   silenceWorkers,
   take,
 } from './orchestra.ts';
+import { openRequests } from './requests.ts';
 
 const known = catalogue(dag('nightly', { streams: [] }), dag('tracker'), dag('ads'));
 const names = ['tracker', 'ads'];
 
-let database: TestDatabase;
-let warehouse: Warehouse;
-let control: Control;
-beforeAll(async () => {
-  database = await testDatabase({ max: 20 });
-  warehouse = database.warehouse;
-  control = await controlOf(warehouse, known);
-});
-afterAll(() => database.drop());
-beforeEach(async () => {
-  await emptyRequests(warehouse);
-});
-
-const query = (text: string, values: readonly unknown[] = []) =>
-  warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
+const requests = openRequests(known);
+const { query } = requests;
 const sync = (pipeline = 'tracker'): Ask => ({ pipeline, does: 'sync' });
-const start = (pipeline = 'tracker'): Promise<DagRun> => control.start(sync(pipeline), { by: 'a test' });
+const start = (pipeline = 'tracker'): Promise<DagRun> =>
+  requests.control.start(sync(pipeline), { by: 'a test' });
 const isNow = (run: DagRun, ...states: readonly DagRun['status'][]) =>
   until(
     `${run.runId} is ${states.join(' or ')}`,
-    async () => states.includes((await control.run(run.pipeline, run.runId)).status),
+    async () => states.includes((await requests.control.run(run.pipeline, run.runId)).status),
     60_000,
   );
 
@@ -76,7 +62,7 @@ async function throughWire(
   options: Parameters<typeof connect>[1],
   work: (far: Warehouse, wire: Awaited<ReturnType<typeof proxy>>) => Promise<void>,
 ): Promise<void> {
-  const url = new URL(database.url);
+  const url = new URL(requests.database.url);
   const wire = await proxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(wire.port);
   const far = await connect(url.href, { max: 10, ...options });
@@ -95,7 +81,7 @@ async function cutFor(wire: Awaited<ReturnType<typeof proxy>>, ms: number): Prom
 }
 
 const messages = async ({ pipeline, runId }: DagRun): Promise<readonly string[]> =>
-  (await control.log(pipeline, runId, {})).map(({ message }) => message);
+  (await requests.control.log(pipeline, runId, {})).map(({ message }) => message);
 
 /** Conducts while the work goes on, and ends in any case. */
 async function during(
@@ -103,7 +89,7 @@ async function during(
   work: (conductor: Conductor) => Promise<void>,
   how: Parameters<typeof conduct>[3] = {},
 ): Promise<void> {
-  const conductor = await conduct(warehouse, known, runner, how);
+  const conductor = await conduct(requests.warehouse, known, runner, how);
   try {
     await work(conductor);
   } finally {
@@ -128,7 +114,7 @@ test('what a run ends with is what its request ends with, and its runs and log s
   await during(runner, async () => {
     const queued = await start();
     await isNow(queued, 'partly_failed');
-    expect(await control.run('tracker', queued.runId)).toMatchObject({
+    expect(await requests.control.run('tracker', queued.runId)).toMatchObject({
       runs: ['41'],
       received: 10,
       changed: 6,
@@ -159,12 +145,12 @@ test('a request is over only when its log is written', async () => {
         where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into ops.run_log%' and pid <> pg_backend_pid()) as waiting`);
       return waiting;
     });
-    expect((await control.run('tracker', queued.runId)).finishedAt).toBeNull();
+    expect((await requests.control.run('tracker', queued.runId)).finishedAt).toBeNull();
     await others.query('commit');
     await isNow(queued, 'succeeded');
     expect((await messages(queued)).at(-1)).toBe('tracker: the last line');
   };
-  const others = await warehouse.pool.connect();
+  const others = await requests.warehouse.pool.connect();
   await during(runner, work, { times: { heartbeatMs: 60_000 } }).finally(() => others.release(true));
 });
 
@@ -178,11 +164,11 @@ test('a broken pipeline ends its own request, and the others go on beside it', a
     await isNow(bad, 'failed');
     await isNow(good, 'succeeded');
     await isNow(hanging, 'running');
-    expect((await control.run('tracker', bad.runId)).error).toEqual({
+    expect((await requests.control.run('tracker', bad.runId)).error).toEqual({
       code: 'auth',
       message: 'the token is not accepted',
     });
-    await control.stop('nightly', { by: 'a test' });
+    await requests.control.stop('nightly', { by: 'a test' });
     await isNow(hanging, 'stopped');
   });
 });
@@ -195,10 +181,10 @@ test('a stop reaches the worker at any time, and a second stop answers with the 
       await isNow(queued, 'running');
       await sleep(pause);
       // The worker may be quicker than the answer.
-      const answer = await control.stop('tracker', { by: 'a test' });
+      const answer = await requests.control.stop('tracker', { by: 'a test' });
       expect([answer.runId, answer.stopping || answer.status === 'stopped']).toEqual([queued.runId, true]);
       await isNow(queued, 'stopped');
-      const second = await control.stop('tracker', { by: 'a test' });
+      const second = await requests.control.stop('tracker', { by: 'a test' });
       expect(second).toMatchObject({ status: 'stopped', stopping: false });
     }
   });
@@ -207,7 +193,7 @@ test('a stop reaches the worker at any time, and a second stop answers with the 
 
 test('a service that ends interrupts what it runs; another takes that up at once, and it counts as no death', async () => {
   const queued = await start();
-  const first = await conduct(warehouse, known, runnerOf(endless), { name: 'first' });
+  const first = await conduct(requests.warehouse, known, runnerOf(endless), { name: 'first' });
   await isNow(queued, 'running');
   expect(await first.service.end()).toBe(true);
   await isNow(queued, 'interrupted');
@@ -236,18 +222,18 @@ test('a request that kills its worker every time waits longer each time and is p
   const other = await start('ads');
   for (const death of [1, 2]) {
     // A worker that takes it and is never heard of again.
-    expect((await take(warehouse, ['tracker'], `victim ${death}`))?.id).toBe(queued.runId);
-    expect(await loseDead(warehouse, known)).toMatchObject([{ id: queued.runId, status: 'lost' }]);
+    expect((await take(requests.warehouse, ['tracker'], `victim ${death}`))?.id).toBe(queued.runId);
+    expect(await loseDead(requests.warehouse, known)).toMatchObject([{ id: queued.runId, status: 'lost' }]);
     const [{ wait }] = await query(
       `select extract(epoch from start_after - now())::float8 as wait from pgboss.job where state = 'retry'`,
     );
     waits.push(wait);
-    await hurryJobs(warehouse);
+    await hurryJobs(requests.warehouse);
   }
   expect(waits[0]).toBeLessThanOrEqual(10);
   expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
-  await take(warehouse, ['tracker'], 'victim 3');
-  await silenceWorkers(warehouse);
+  await take(requests.warehouse, ['tracker'], 'victim 3');
+  await silenceWorkers(requests.warehouse);
   await during(
     runnerOf(async (ask) => report(ask)),
     async ({ findings }) => {
@@ -259,7 +245,7 @@ test('a request that kills its worker every time waits longer each time and is p
     },
   );
   const error = { code: 'worker_lost', message: expect.stringContaining('parked after 3 times') };
-  expect(await control.run('tracker', queued.runId)).toMatchObject({ error });
+  expect(await requests.control.run('tracker', queued.runId)).toMatchObject({ error });
 });
 
 test('a request whose run loses its lease every time is parked, and a message is sent', async () => {
@@ -269,8 +255,8 @@ test('a request whose run loses its lease every time is parked, and a message is
   const queued = await start();
   await during(fenced, async ({ findings }) => {
     await until('it is parked', async () => {
-      await hurryJobs(warehouse);
-      return (await control.run('tracker', queued.runId)).status === 'failed';
+      await hurryJobs(requests.warehouse);
+      return (await requests.control.run('tracker', queued.runId)).status === 'failed';
     });
     await until('a message is sent', () => findings.length > 0);
     expect(findings[0]).toMatchObject({ state: 'failed', which: { request: queued.runId } });
@@ -318,18 +304,18 @@ test('a request that ends while its worker ends and the warehouse is away is rec
 
 test('a worker that was frozen is fenced out: what it writes of its request afterwards has no effect', async () => {
   const queued = await start();
-  const frozen = await take(warehouse, names, 'frozen');
+  const frozen = await take(requests.warehouse, names, 'frozen');
   if (frozen === undefined) throw new Error('no request waits');
-  expect(await loseDead(warehouse, known)).toHaveLength(1);
-  await hurryJobs(warehouse);
-  const heir = await take(warehouse, names, 'heir');
+  expect(await loseDead(requests.warehouse, known)).toHaveLength(1);
+  await hurryJobs(requests.warehouse);
+  const heir = await take(requests.warehouse, names, 'heir');
   expect(heir?.id).toBe(queued.runId);
   const state = () => query('select d.*, j.state from ops.dag_runs d, pgboss.job j');
   const before = await state();
   const never = async () => Promise.reject(new Error('must not be done'));
   const error = { code: 'late', message: 'late' };
-  await close(warehouse, frozen, { status: 'failed', error }, ['99'], never);
-  await close(warehouse, frozen, { status: 'interrupted', error, pauseMs: 0 }, ['99'], never);
+  await close(requests.warehouse, frozen, { status: 'failed', error }, ['99'], never);
+  await close(requests.warehouse, frozen, { status: 'interrupted', error, pauseMs: 0 }, ['99'], never);
   expect(await state()).toEqual(before);
   expect(await query('select from ops.dag_run_runs')).toEqual([]);
 });
@@ -379,13 +365,13 @@ test(
         const { signal } = await lease.promise;
         wire.freeze();
         await until('the run is stopped', () => signal.aborted);
-        expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
-        await silenceWorkers(warehouse);
+        expect(await requests.control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
+        await silenceWorkers(requests.warehouse);
         wire.thaw();
         wire.cut();
         await until('it recovers', async () => {
-          await hurryJobs(warehouse);
-          return (await control.run('tracker', queued.runId)).status === 'succeeded';
+          await hurryJobs(requests.warehouse);
+          return (await requests.control.run('tracker', queued.runId)).status === 'succeeded';
         });
         expect(cut.troubles.length).toBeGreaterThan(0);
       } finally {
@@ -435,9 +421,9 @@ test('a run without progress is stuck, a message is sent, and with progress it i
 });
 
 test('a killed run of the command line becomes lost although its pipeline does not run again', async () => {
-  const killed = run(new URL('./programs/holder.ts', import.meta.url), [database.url]);
+  const killed = run(new URL('./programs/holder.ts', import.meta.url), [requests.database.url]);
   await killed.line();
-  await endDeadRuns(warehouse, new Date());
+  await endDeadRuns(requests.warehouse, new Date());
   await killed.kill();
   expect(await query('select status from ops.runs')).toEqual([{ status: 'running' }]);
   await query(`update ops.leases set expires_at = clock_timestamp()`);
@@ -452,7 +438,7 @@ async function looking(graceMs = 500) {
   const clock = { ahead: 0 };
   const judged: number[] = [];
   const { signal } = new AbortController();
-  const skewed = warehouse.db.withPlugin({
+  const skewed = requests.warehouse.db.withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => ({
       ...result,
@@ -506,7 +492,7 @@ test('a heartbeat keeps a long run from being taken over, and each request is ru
     return report(ask);
   });
   await during(runner, async () => {
-    const second = await conduct(warehouse, known, runner, { name: 'second' });
+    const second = await conduct(requests.warehouse, known, runner, { name: 'second' });
     try {
       const queued = await start();
       await isNow(queued, 'running');
