@@ -28,9 +28,7 @@ export const budgets: Readonly<Record<string, number>> = {
 export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
-export const ceilings: Readonly<Record<string, number>> = {
-  engine: 2707,
-};
+export const ceilings: Readonly<Record<string, number>> = {};
 
 const source = path.resolve(import.meta.dirname, '../src');
 

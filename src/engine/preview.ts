@@ -46,15 +46,14 @@ export async function plan(
   const { clock } = await source.preflight(signal);
   const run = { sourceId, runId: '0', pipeline: source.name, kind: 'sync' } as const;
   const context = { deps, run, clock, now: () => clock ?? new Date(), signal };
-  const request = { full, window };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, streams)) {
-    const planning = await planningOf({ context, stream, request });
+    const planning = await planningOf({ context, stream, request: { full, window } });
     const plan = await planOf(planning);
     if (plan === undefined) continue;
-    const { kind, why, window } = plan;
-    const { from, to } = window ?? {};
-    const mode = window === undefined ? 'list' : kind === 'incremental' ? modes[window.field] : kind;
+    const { kind, why, window: read } = plan;
+    const { from, to } = read ?? {};
+    const mode = read === undefined ? 'list' : kind === 'incremental' ? modes[read.field] : kind;
     planned.push({ stream: stream.name, mode, why, from, to, ...(await sizeOf(planning, plan)) });
   }
   return planned;

@@ -49,14 +49,13 @@ async function replayStream(context: RunContext, stream: Stream, id: string | nu
     const batch = new Batch(stream);
     const lists = new NestedLists(of);
     const good: string[] = [];
-    for (const one of rows) if (await isTaken(one, stream, batch, lists)) good.push(one.id);
+    for (const one of rows) if (await isTaken(one, batch, lists)) good.push(one.id);
     const close = async ({ trx }: Session): Promise<void> => {
       await sql`update ops.rejects set status = 'replayed', resolved_at = now()
         where reject_id = any (${good}::bigint[])`.execute(trx);
     };
     await loadCounted(of, batch, { force: false, late: true, resolves: false, close });
-    const { length } = rows;
-    of.tally.receipt = { expected: length, fetched: length, landed: batch.records.length };
+    of.tally.receipt = { expected: rows.length, fetched: rows.length, landed: batch.records.length };
     return undefined;
   });
 }
@@ -65,13 +64,8 @@ async function replayStream(context: RunContext, stream: Stream, id: string | nu
  * Puts a record into the batch if it now becomes rows. It stays a reject where single lists of it are
  * refused: it may be replayed when that has changed.
  */
-async function isTaken(
-  { payload, slice, seen }: Stored,
-  stream: Stream,
-  batch: Batch,
-  lists: NestedLists,
-): Promise<boolean> {
-  const mapped = unlessBad(() => stream.transform(parseJson(payload), slice ?? {}));
+async function isTaken({ payload, slice, seen }: Stored, batch: Batch, lists: NestedLists): Promise<boolean> {
+  const mapped = unlessBad(() => batch.stream.transform(parseJson(payload), slice ?? {}));
   if (mapped instanceof BadData) return false;
   const reads = await lists.fetch(mapped);
   if ((await lists.judge(reads)) !== undefined) return false;

@@ -44,16 +44,20 @@ export async function readSlice(
   return new SliceReader(walking, open, reading).read(count, again);
 }
 
+/** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
+const isWhole = ({ stream }: WalkContext): boolean => stream.absent === 'delete';
+
 /**
  * When a batch is full, and how many of a slice may be loaded while the next one is filled. Of many slices
  * the others are read meanwhile, and a second batch for each would be memory times many. While the last slice
  * of a walk is loaded nothing else is read: its batches are small.
  */
-function sizeOf({ context, unread, stream }: WalkContext) {
-  const isWhole = stream.absent === 'delete';
-  if (unread.count <= 1 && !isWhole) return { records: 500, bytes: 1 << 20, most: 2 };
-  const isOfMany = Math.min(unread.count, context.deps.concurrency) >= manySlices && !isWhole;
-  return { records: 5_000, bytes: mostBytes, most: isOfMany ? 0 : 1 };
+function sizeOf(walking: WalkContext) {
+  const { context, unread } = walking;
+  const large = { records: 5_000, bytes: mostBytes };
+  if (isWhole(walking)) return { ...large, most: 1 };
+  if (unread.count <= 1) return { records: 500, bytes: 1 << 20, most: 2 };
+  return { ...large, most: Math.min(unread.count, context.deps.concurrency) >= manySlices ? 0 : 1 };
 }
 
 /** Bytes at which a batch is full. */
@@ -67,8 +71,6 @@ class SliceReader {
   readonly #walking: WalkContext;
   readonly #open: OpenSlice;
   readonly #reading: Reading;
-  /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
-  readonly #isWhole: boolean;
   readonly #refusals: ListRead[] = [];
   /** Loads that are under way while the next batch is filled. One that failed stays. */
   readonly #loads = new Set<Promise<unknown>>();
@@ -81,7 +83,6 @@ class SliceReader {
     this.#open = open;
     this.#reading = reading;
     this.#batch = emptyBatch(walking);
-    this.#isWhole = walking.stream.absent === 'delete';
   }
 
   async read(count: number | undefined, again: boolean): Promise<SliceEnd> {
@@ -103,7 +104,7 @@ class SliceReader {
     if (owed !== undefined) throw owed;
     await this.#check(end, count, again);
     // The batch with the receipt waits for all others: an empty one keeps no rows waiting.
-    if (this.#batch.received > 0 && !this.#isWhole && this.#loads.size > 0) await this.#load(2);
+    if (this.#batch.received > 0 && !isWhole(this.#walking) && this.#loads.size > 0) await this.#load(2);
     await Promise.all(this.#loads);
     this.#countRejects();
     return end;
@@ -155,7 +156,7 @@ class SliceReader {
     this.#refusals.push(...taken.refusals);
     tally.received += taken.received;
     tellProgress(this.#walking);
-    if (this.#isWhole && !isListing(stream)) return;
+    if (isWhole(this.#walking) && !isListing(stream)) return;
     const { records, bytes, most } = sizeOf(this.#walking);
     if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(most);
   }
@@ -170,7 +171,7 @@ class SliceReader {
     const batch = this.#batch;
     // Where this load cannot begin, there is nothing to salvage.
     this.#batch = emptyBatch(this.#walking);
-    if (this.#isWhole) this.#listing ??= await openListing(this.#walking, this.#open);
+    if (isWhole(this.#walking)) this.#listing ??= await openListing(this.#walking, this.#open);
     while (this.#loads.size >= Math.max(most, 1)) await Promise.race(this.#loads);
     await Promise.race([...this.#loads, undefined]);
     const work = this.#listing?.add(batch) ?? commit(this.#walking, batch, this.#open);
