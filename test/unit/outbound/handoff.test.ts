@@ -19,7 +19,7 @@ beforeAll(async () => {
   database = await testDatabase();
 });
 afterAll(() => database.drop());
-beforeEach(() => database.warehouse.pool.query('truncate ops.handoffs'));
+beforeEach(() => query('truncate ops.handoffs'));
 
 /** An engine in memory that can lose answers: what it started it has started. */
 interface Double extends Engine {
@@ -74,24 +74,29 @@ function showing(newest: () => Partial<EngineRun> | undefined, onStart: (starts:
 }
 
 const { signal } = new AbortController();
-/** One step of every hand-off. */
-const driven = async (to: Engine): Promise<void> => {
-  await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
-  await advanceHandoffs(database.warehouse.db, to, signal);
+/** Steps of every hand-off. */
+const driven = async (to: Engine, steps = 1): Promise<void> => {
+  for (let step = 0; step < steps; step++) {
+    await query('update ops.handoffs set next_at = clock_timestamp()');
+    await advanceHandoffs(database.warehouse.db, to, signal);
+  }
 };
-/** Moves the hand-offs this far into the past. */
-const later = (minutes: number) =>
-  database.warehouse.pool.query(
-    `update ops.handoffs set starting_at = starting_at - $1 * interval '1 minute', changed_at = changed_at - $1 * interval '1 minute'`,
-    [minutes],
-  );
+/** A step of every hand-off this many minutes later. */
+const later = async (minutes: number, to: Engine): Promise<void> => {
+  const ago = `- interval '${minutes} minutes'`;
+  await query(`update ops.handoffs set starting_at = starting_at ${ago}, changed_at = changed_at ${ago}`);
+  await driven(to);
+};
 const day = 24 * 60;
 const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
 const stored = () => query('select status, engine_status, error from ops.handoffs order by handoff_id');
+/** Checks the only hand-off. */
+const becomes = async (expected: { status: string; engine_status?: string; error?: unknown }) =>
+  expect(await stored()).toMatchObject([expected]);
 /** One hand-off and some steps of it. */
 const handed = async (to: Engine, { wait = false, steps = 1 } = {}): Promise<void> => {
   await intended(wait);
-  for (let step = 0; step < steps; step++) await driven(to);
+  await driven(to, steps);
 };
 const intended = (wait: boolean, runKey = '7') =>
   enqueueHandoff(
@@ -102,26 +107,17 @@ const intended = (wait: boolean, runKey = '7') =>
 const cutOff = () => {
   throw new Transient('cut off');
 };
-const busy = () => {
-  throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
-};
 const ago = (ms: number) => new Date(Date.now() - ms);
 
 describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => {
   test('starts the DAG once, with its parameters, however often the run is queued', async () => {
     const to = engine(takesIds);
     for (let times = 0; times < 2; times++) await intended(false);
-    for (let times = 0; times < 2; times++) await driven(to);
-    expect(to.runs).toMatchObject([
-      {
-        dag: 'reports',
-        params: expect.stringMatching(
-          /^RUN_ID=7 TO=2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z WHO="the board"$/,
-        ),
-        runId: expect.stringMatching(/^tidemark-nightly-7-[0-9a-f]{12}$/),
-      },
-    ]);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+    await driven(to, 2);
+    const params = /^RUN_ID=7 TO=2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z WHO="the board"$/;
+    const runId = expect.stringMatching(/^tidemark-nightly-7-[0-9a-f]{12}$/);
+    expect(to.runs).toMatchObject([{ dag: 'reports', params: expect.stringMatching(params), runId }]);
+    await becomes({ status: 'succeeded' });
   });
 
   test.each([
@@ -131,51 +127,38 @@ describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => 
     const to = engine(takesIds);
     to.faults.push(fault);
     await handed(to);
-    expect(await stored()).toMatchObject([{ status: 'starting' }]);
-    await later(minutes);
-    await driven(to);
+    await becomes({ status: 'starting' });
+    await later(minutes, to);
     expect([to.faults, to.starts, to.runs.length]).toEqual([[], starts, 1]);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+    await becomes({ status: 'succeeded' });
   });
 
   test('is asked for the end of the run where that is wanted', async () => {
     const to = engine(takesIds);
     await handed(to, { wait: true, steps: 2 });
-    expect(await stored()).toMatchObject([{ status: 'started', engine_status: 'active' }]);
+    await becomes({ status: 'started', engine_status: 'active' });
     for (const run of to.runs) run.state = 'failed';
-    for (let times = 0; times < 2; times++) await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
+    await driven(to, 2);
+    await becomes({ status: 'failed', engine_status: 'failed' });
     expect(to.starts).toBe(1);
-  });
-
-  test('and does not know the DAG fails the hand-off at once', async () => {
-    const to = engine(takesIds);
-    to.faults.push('no such dag');
-    await handed(to);
-    expect(await stored()).toMatchObject([{ status: 'failed', error: 'reports is not there' }]);
   });
 
   test('is waited for only some minutes where it no longer shows the run', async () => {
     const to = engine(takesIds);
     await handed(to, { wait: true });
     const { status } = to;
-    to.status = async (dag) => {
-      throw new Missing(`${dag} is not there`, 404);
+    to.status = async () => {
+      throw new Missing('reports is not there', 404);
     };
     await driven(to);
-    expect(await stored()).toMatchObject([
-      { status: 'started', error: expect.stringContaining('at the moment') },
-    ]);
+    await becomes({ status: 'started', error: expect.stringContaining('at the moment') });
     to.status = status;
     await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
+    await becomes({ status: 'started', error: null });
     to.status = async () => undefined;
     await driven(to);
-    await later(10);
-    await driven(to);
-    expect(await stored()).toMatchObject([
-      { status: 'unknown', error: 'the engine no longer knows the run' },
-    ]);
+    await later(10, to);
+    await becomes({ status: 'unknown', error: 'the engine no longer knows the run' });
   });
 });
 
@@ -197,68 +180,44 @@ describe('without run ids, a start whose answer is lost', () => {
     );
     await handed(to, { steps: 2 });
     expect(to.starts).toBe(1);
-    expect(await stored()).toMatchObject([
-      { status: 'unknown', error: expect.stringContaining('is not known') },
-    ]);
+    await becomes({ status: 'unknown', error: expect.stringContaining('is not known') });
   });
 
   test('is looked for some minutes before it is repeated: it may show late', async () => {
     let newest: Partial<EngineRun> | undefined;
     const to = showing(() => newest, cutOff);
     await handed(to);
-    await later(2);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'starting', error: 'cut off' }]);
+    await later(2, to);
+    await becomes({ status: 'starting', error: 'cut off' });
     newest = { params: 'RUN_ID=7' };
     await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
+    await becomes({ status: 'succeeded', error: null });
     expect(to.starts).toBe(1);
   });
 });
 
-describe('without run ids, a start that started nothing is sent again', () => {
-  test.each([
-    ['is too busy', new RateLimited('slow down')],
-    ['cannot be reached', new Unreachable('it is off')],
-  ])('where the engine %s', async (_, error) => {
-    const to = showing(
-      () => ({ startedAt: new Date() }),
-      (starts) => {
-        if (starts === 1) throw error;
-      },
-    );
-    await handed(to);
-    expect(await stored()).toMatchObject([{ status: 'pending', error: error.message }]);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-    expect(to.starts).toBe(2);
-  });
-
-  test('for as long as the DAG is busy', async () => {
-    const to = showing(
-      () => ({ params: 'RUN_ID=6', startedAt: ago(60_000) }),
-      (starts) => {
-        if (starts <= 30) busy();
-      },
-    );
-    await intended(false);
-    for (let look = 0; look < 31; look += 1) await driven(to);
-    expect(to.starts).toBe(31);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-  });
-});
-
-test('an engine that is away is handed the run when it is back', async () => {
-  const to = showing(() => ({ state: 'succeeded', params: 'RUN_ID=6', startedAt: ago(86_400_000) }));
-  const away = async () => {
-    throw new Unreachable('the engine cannot be reached');
-  };
-  await intended(false);
-  await driven({ ...to, takesRunId: away });
-  expect(await stored()).toMatchObject([{ status: 'pending', error: 'the engine cannot be reached' }]);
+const away = async () => {
+  throw new Unreachable('it is off');
+};
+test.each([
+  ['the engine is too busy', 1, new RateLimited('slow down')],
+  ['the engine cannot be reached', 1, new Unreachable('it is off')],
+  ['the DAG is busy', 30, new Transient('it runs', { cause: new Refused('it runs', 409, []) })],
+])('without run ids, a start that started nothing is sent again: %s', async (_, failures, error) => {
+  const to = showing(
+    () => (failures === 1 ? { startedAt: new Date() } : { params: 'RUN_ID=6', startedAt: ago(60_000) }),
+    (starts) => {
+      if (starts <= failures) throw error;
+    },
+  );
+  await handed({ ...to, takesRunId: away });
+  await becomes({ status: 'pending', error: 'it is off' });
+  expect(to.starts).toBe(0);
+  await driven(to, failures);
+  await becomes({ status: 'pending', error: error.message });
   await driven(to);
-  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-  expect(to.starts).toBe(1);
+  await becomes({ status: 'succeeded' });
+  expect(to.starts).toBe(failures + 1);
 });
 
 test.each([
@@ -274,9 +233,7 @@ test.each([
         asked += 1;
         if (asked > 9) throw new Error('for ever');
         // It takes its time: the others are due again by now.
-        await database.warehouse.pool.query(
-          'update ops.handoffs set next_at = clock_timestamp() where error is not null',
-        );
+        await query('update ops.handoffs set next_at = clock_timestamp() where error is not null');
         throw error;
       },
     };
@@ -293,12 +250,10 @@ describe('a run is not waited for without end', () => {
   ])('where %s', async (_, newest, error) => {
     const to = showing(() => newest);
     await handed(to, { wait: true });
-    await later(day - 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started' }]);
-    await later(60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringMatching(error) }]);
+    await later(day - 60, to);
+    await becomes({ status: 'started' });
+    await later(60, to);
+    await becomes({ status: 'unknown', error: expect.stringMatching(error) });
   });
 
   test.each([
@@ -315,65 +270,62 @@ describe('a run is not waited for without end', () => {
       [6, takesIds ? 'started' : 'starting'],
       [1, 'unknown'],
     ] as const) {
-      await later(days * day);
-      await driven(to);
-      expect(await stored()).toMatchObject([{ status, error: error.message }]);
+      await later(days * day, to);
+      await becomes({ status, error: error.message });
     }
   });
 
   test('but one that is under way is, for days', async () => {
     const to = showing(() => ({ params: 'RUN_ID=7' }));
     await handed(to, { wait: true });
-    await later(3 * day);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
+    await later(3 * day, to);
+    await becomes({ status: 'started', error: null });
   });
 });
 
 describe('without run ids, the end that is waited for is that of our run', () => {
-  const older = { state: 'succeeded', startedAt: ago(86_400_000) } as const;
-  const fast = (at: number) => new Date(at + 3 * 3_600_000);
+  const older = { params: 'RUN_ID=6', startedAt: ago(86_400_000) };
+  const [hour, answeredAt] = [3_600_000, ago(-3 * 3_600_000)];
   test.each<[string, Partial<EngineRun>, Partial<EngineRun>]>([
-    ['by its parameters', { ...older, params: 'RUN_ID=6' }, { params: '{"RUN_ID": "7"}' }],
+    ['by its parameters', older, { params: '{"RUN_ID": "7"}' }],
     [
       'by its age, though the clock is hours off',
-      { state: 'succeeded', startedAt: fast(Date.now() - 3_600_000), answeredAt: fast(Date.now()) },
-      { startedAt: fast(Date.now()), answeredAt: fast(Date.now()) },
+      { startedAt: ago(-2 * hour), answeredAt },
+      { startedAt: answeredAt, answeredAt },
     ],
   ])('%s', async (_, before, ours) => {
-    let newest = before;
+    let newest: Partial<EngineRun> = { ...before, state: 'succeeded' };
     const to = showing(() => newest);
     await handed(to, { wait: true, steps: 2 });
-    expect(await stored()).toMatchObject([{ status: 'started' }]);
+    await becomes({ status: 'started' });
     newest = { ...ours, state: 'failed', label: 'failed' };
     await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
+    await becomes({ status: 'failed', engine_status: 'failed' });
   });
 
-  test.each<[string, 'x1' | undefined, Partial<EngineRun>, object]>([
-    ['by the id of the start', 'x1', { runId: 'x1', state: 'failed' }, { status: 'failed' }],
+  const lost = expect.stringContaining('is not known');
+  const since = { state: 'succeeded', startedAt: new Date() } as const;
+  test.each<[string, 'x1' | undefined, Partial<EngineRun>, string, unknown]>([
+    ['by the id of the start', 'x1', { runId: 'x1', state: 'failed' }, 'failed', null],
     [
       'by that id where the parameters are hidden',
       'x1',
-      { runId: 'x1', state: 'succeeded', params: '***' },
-      { status: 'succeeded', error: null },
+      { ...since, runId: 'x1', params: '*' },
+      'succeeded',
+      null,
     ],
-    [
-      'not of a later one with another id',
-      'x1',
-      { runId: 'x2', state: 'succeeded', startedAt: new Date() },
-      { status: 'unknown', error: expect.stringContaining('is not known') },
-    ],
+    ['not of a later one with another id', 'x1', { ...since, runId: 'x2' }, 'unknown', lost],
     [
       'not of a later one with other parameters',
       undefined,
-      { params: 'RUN_ID=70', state: 'succeeded', startedAt: new Date() },
-      { status: 'unknown', error: expect.stringContaining('is not known') },
+      { ...since, params: 'RUN_ID=70' },
+      'unknown',
+      lost,
     ],
-  ])('%s', async (_, runId, newest, expected) => {
+  ])('%s', async (_, runId, newest, status, error) => {
     const to: Engine = { ...showing(() => newest), start: async () => ({ runId }) };
     await handed(to, { wait: true, steps: 2 });
-    expect(await stored()).toMatchObject([expected]);
+    await becomes({ status, error });
     if (runId !== undefined)
       expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: runId }]);
   });
@@ -384,7 +336,7 @@ test('every run has an id of its own at the engine, at most 64 characters long',
   const long = 'nightly-sync-0b7c1b6e-8a4c-4a55-9a51-2f1d0c0e9b11';
   for (const runKey of ['a.b', 'a:b', long, `${long}-2`]) await intended(false, runKey);
   await driven(to);
-  await database.warehouse.pool.query('truncate ops.handoffs');
+  await query('truncate ops.handoffs');
   // A new warehouse counts its runs from the beginning, beside an engine that remembers those of the old one.
   await intended(false, 'a.b');
   await driven(to);
@@ -408,7 +360,7 @@ test('a hand-off that a signal cuts short goes on later and is done once', async
   await expect(advanceHandoffs(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('asked to end');
   await driven(to);
   expect(to.runs).toHaveLength(1);
-  expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
+  await becomes({ status: 'succeeded', error: null });
 });
 
 test('a run whose process died after its success is handed over later; older ones, parts and replays are not', async () => {
@@ -432,9 +384,8 @@ test('a run whose process died after its success is handed over later; older one
 
 describe('FROM and TO say which rows changed', () => {
   beforeEach(() =>
-    query(`truncate ops.runs cascade;
-      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x'), ('ads', 'ads', 'http://y')
-        on conflict do nothing`),
+    query(`truncate ops.runs, ops.sources cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x'), ('ads', 'ads', 'http://y')`),
   );
   /** A run from one minute to another of a day. */
   const ran = async (
@@ -477,17 +428,18 @@ describe('FROM and TO say which rows changed', () => {
 
   test('changes of a hand-off that the engine never took are in the next one that it takes', async () => {
     const to = engine(true);
-    const taken = async (run: string, fault?: 'no such dag'): Promise<string> => {
-      if (fault !== undefined) to.faults.push(fault);
-      const params = await window('tracker', run);
+    for (const [hour, from, isRefused] of [
+      ['02', '02:00', false],
+      ['03', '02:10', true],
+      ['04', '02:10', true],
+      ['05', '02:10', false],
+      ['06', '05:10', false],
+    ] as const) {
+      if (isRefused) to.faults.push('no such dag');
+      const params = await window('tracker', await ran(`${hour}:00`, `${hour}:10`));
+      expect(params).toBe(`FROM=${from}:00 TO=${hour}:10:00`);
       await driven(to);
-      return params;
-    };
-    expect(await taken(await ran('02:00', '02:10'))).toBe('FROM=02:00:00 TO=02:10:00');
-    expect(await taken(await ran('03:00', '03:10'), 'no such dag')).toBe('FROM=02:10:00 TO=03:10:00');
-    expect(await taken(await ran('04:00', '04:10'), 'no such dag')).toBe('FROM=02:10:00 TO=04:10:00');
-    expect(await taken(await ran('05:00', '05:10'))).toBe('FROM=02:10:00 TO=05:10:00');
-    expect(await taken(await ran('06:00', '06:10'))).toBe('FROM=05:10:00 TO=06:10:00');
+    }
     expect(to.runs).toHaveLength(3);
   });
 
@@ -496,13 +448,12 @@ describe('FROM and TO say which rows changed', () => {
     await window('tracker', runId);
     const to = engine(true);
     to.faults.push('no such dag');
+    // An engine that does not know the DAG fails the hand-off at once.
     await driven(to);
     const dagRunId = expect.stringMatching(`^tidemark-tracker-${runId}-[0-9a-f]{12}$`);
-    expect((await run(database.warehouse.db, runId))?.handoffs).toEqual([
-      {
-        ...{ dag: 'reports', dagRunId, params: expect.stringContaining('FROM='), status: 'failed' },
-        ...{ engineStatus: null, error: 'reports is not there', changedAt: expect.any(Date) },
-      },
-    ]);
+    const params = expect.stringContaining('FROM=');
+    const failed = { status: 'failed', error: 'reports is not there' };
+    const { handoffs } = (await run(database.warehouse.db, runId)) ?? {};
+    expect(handoffs).toMatchObject([{ dag: 'reports', dagRunId, params, ...failed }]);
   });
 });

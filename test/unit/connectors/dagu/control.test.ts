@@ -6,7 +6,6 @@ import {
 } from '../../../../simulators/dagu/server.ts';
 import { resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
 import { openEngine } from '../../../../src/connectors/dagu/control.ts';
-import type { Engine } from '../../../../src/core/dag-engine.ts';
 import { advanceHandoffs } from '../../../../src/outbound/handoff.ts';
 import { enqueueHandoff } from '../../../../src/outbound/handoff-queue.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
@@ -31,12 +30,32 @@ afterEach(async () => {
   await simulator.close();
 });
 
-const startsOf = () => simulator.log.filter(({ path }) => path.endsWith('/start'));
-const asked = (how: { runId?: string; params?: string } = {}) => ({
-  runId: 'tidemark-nightly-7',
-  params: 'RUN_ID=7',
-  ...how,
-});
+const isStart = ({ path }: { readonly path: string }): boolean => path.endsWith('/start');
+const times = Number.POSITIVE_INFINITY;
+const inJson = { headers: { 'content-type': 'application/json' } };
+const startsOf = () => simulator.log.filter(isStart);
+const runId = 'tidemark-nightly-7';
+/** Starts a DAG as a hand-off does. */
+const start = (dag = 'reports', how: { runId?: string; params?: string } = {}) =>
+  engine.start(dag, { runId, params: 'RUN_ID=7', ...how }, signal);
+const stateOf = (dag: string) => engine.status(dag, runId, signal);
+
+/** Hands one run over to the DAG. */
+const handOver = async (wait = false): Promise<void> => {
+  await database.warehouse.pool.query('truncate ops.handoffs');
+  await enqueueHandoff(database.warehouse.db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait });
+};
+/** Steps of the hand-off. A start that was cut off is looked for some minutes before it is sent again. */
+const driven = async (steps = 1): Promise<unknown> => {
+  const { db, pool } = database.warehouse;
+  for (let step = 0; step < steps; step++) {
+    await pool.query(
+      "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
+    );
+    await advanceHandoffs(db, engine, signal);
+  }
+  return (await pool.query('select status, engine_status, error from ops.handoffs')).rows;
+};
 
 describe.each([
   { name: 'the contract', options: { dialect: 'contract' }, ids: false },
@@ -46,42 +65,30 @@ describe.each([
   test('is started with its parameters and asked for its state', async () => {
     await open(options, 'the reports');
     expect(await engine.takesRunId(signal)).toBe(ids);
-    const { runId } = await engine.start(
-      'the reports',
-      asked({ params: 'RUN_ID=7 WHO="the board"' }),
-      signal,
-    );
-    expect(runId).toBe(ids ? 'tidemark-nightly-7' : 'run-1');
-    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
-      ...{ runId, state: 'active', label: 'running', params: 'RUN_ID=7 WHO="the board"' },
-      startedAt: expect.any(Date),
-    });
-    simulator.state.finish('the reports', runId ?? '', 'aborted');
-    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
-      state: 'failed',
-      label: 'aborted',
-    });
+    const params = 'RUN_ID=7 WHO="the board"';
+    const id = ids ? runId : 'run-1';
+    expect(await start('the reports', { params })).toEqual({ runId: id });
+    const running = { runId: id, state: 'active', label: 'running', params, startedAt: expect.any(Date) };
+    expect(await stateOf('the reports')).toMatchObject(running);
+    simulator.state.finish('the reports', id, 'aborted');
+    expect(await stateOf('the reports')).toMatchObject({ state: 'failed', label: 'aborted' });
   });
 
   test('an unknown DAG is missing', async () => {
     await open(options);
-    await expect(engine.start('nothing', asked(), signal)).rejects.toMatchObject({ code: 'missing' });
-    expect(simulator.log.filter(({ path }) => path.endsWith('/start')).length).toBeLessThanOrEqual(1);
+    await expect(start('nothing')).rejects.toMatchObject({ code: 'missing' });
+    expect(startsOf().length).toBeLessThanOrEqual(1);
   });
 
   test('a start whose answer is lost is repeated only where an id makes that harmless', async () => {
     await open(options);
     await engine.takesRunId(signal);
-    const lost = simulator.script.at(
-      { match: ({ path }) => path.endsWith('/start') },
-      resetBeforeHeaders,
-      ({ state }) => {
-        state.start('reports', { id: ids ? 'tidemark-nightly-7' : 'run-9' });
-      },
-    );
-    const start = engine.start('reports', asked(), signal);
-    if (ids) await expect(start).resolves.toEqual({ runId: 'tidemark-nightly-7' });
-    else await expect(start).rejects.toMatchObject({ code: expect.stringMatching(/transient|unreachable/) });
+    const lost = simulator.script.at({ match: isStart }, resetBeforeHeaders, ({ state }) => {
+      state.start('reports', { id: ids ? runId : 'run-9' });
+    });
+    const code = expect.stringMatching(/transient|unreachable/);
+    if (ids) expect(await start()).toEqual({ runId });
+    else await expect(start()).rejects.toMatchObject({ code });
     expect(lost.fired).toBe(1);
     expect(startsOf()).toHaveLength(ids ? 2 : 1);
     expect(simulator.state.dag('reports').runs).toHaveLength(1);
@@ -89,114 +96,74 @@ describe.each([
 
   test('a hand-off is one run there, waited for to its end', async () => {
     await open(options);
-    await database.warehouse.pool.query('truncate ops.handoffs');
-    const { db } = database.warehouse;
-    const as: Engine = engine;
-    const driven = async (): Promise<void> => {
-      await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
-      await advanceHandoffs(db, as, signal);
-    };
-    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
-    const busy = simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
-    for (let steps = 0; steps < 3; steps++) {
-      await driven();
-      // What was cut off is looked for before it is started again.
-      await database.warehouse.pool.query(
-        "update ops.handoffs set starting_at = starting_at - interval '5 minutes'",
-      );
-    }
+    await handOver(true);
+    const busy = simulator.script.at({ match: isStart }, status(503));
+    await driven(3);
     expect(busy.fired).toBe(1);
     const [run, ...others] = simulator.state.dag('reports').runs;
     expect(others).toEqual([]);
     expect(run?.params).toMatch(/^RUN_ID=7 TO=\S+$/);
     simulator.state.finish('reports', run?.id ?? '', 'succeeded');
-    await driven();
-    const { rows } = await database.warehouse.pool.query(
-      'select status, engine_status, error from ops.handoffs',
-    );
-    expect(rows).toEqual([{ status: 'succeeded', engine_status: 'succeeded', error: null }]);
+    expect(await driven()).toEqual([{ status: 'succeeded', engine_status: 'succeeded', error: null }]);
   });
 });
 
 test('a start by an id that exists is success and starts nothing; an unknown id has no run; a long one is not sent', async () => {
   await open({ dialect: 'dagu-v2' });
   simulator.state.start('reports');
-  expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
-  await engine.start('reports', asked(), signal);
-  simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
-  expect(await engine.start('reports', asked(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
+  expect(await stateOf('reports')).toBeUndefined();
+  await start();
+  simulator.state.finish('reports', runId, 'succeeded');
+  expect(await start()).toEqual({ runId });
   expect(simulator.state.dag('reports').runs).toHaveLength(2);
   const before = startsOf().length;
-  const start = engine.start('reports', asked({ runId: 'a'.repeat(65) }), signal);
-  await expect(start).rejects.toMatchObject({ code: 'misconfigured' });
+  const long = start('reports', { runId: 'a'.repeat(65) });
+  await expect(long).rejects.toMatchObject({ code: 'misconfigured' });
   expect(startsOf()).toHaveLength(before);
 });
 
 test('a start that ends as an error of a gateway may have arrived, however long it asks to wait', async () => {
   await open({ dialect: 'contract' });
-  const { db, pool } = database.warehouse;
-  await pool.query('truncate ops.handoffs');
   await engine.takesRunId(signal);
-  const cut = simulator.script.at(
-    { match: ({ path }) => path.endsWith('/start') },
-    status(504, { headers: { 'retry-after': '3600' } }),
-    ({ state }) => {
-      state.start('reports', { id: 'run-9' });
-    },
-  );
-  await enqueueHandoff(db, { pipeline: 'nightly', runKey: '9' }, { dag: 'reports' });
-  await advanceHandoffs(db, engine, signal);
+  const gateway = status(504, { headers: { 'retry-after': '3600' } });
+  const cut = simulator.script.at({ match: isStart }, gateway, ({ state }) => {
+    state.start('reports', { id: 'run-9' });
+  });
+  await handOver();
+  expect(await driven()).toMatchObject([{ status: 'starting' }]);
   expect(cut.fired).toBe(1);
-  expect((await pool.query('select status from ops.handoffs')).rows).toEqual([{ status: 'starting' }]);
 });
 
 const succeeded = { status: 'succeeded', error: null };
+const failed = { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) };
 test.each([
   ['is handed over to', 'reports', 0, 1, succeeded],
   ['is handed over to again where the first start never arrived', 'reports', 1, 2, succeeded],
-  [
-    'answers the start of an unknown DAG with 404',
-    'others',
-    0,
-    1,
-    { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) },
-  ],
+  ['answers the start of an unknown DAG with 404', 'others', 0, 1, failed],
 ] as const)(
   'an engine of the contract without a list, and without the status of a DAG that never ran, %s',
   async (_, has, lost, steps, expected) => {
     await open({ dialect: 'contract' }, has);
-    const { db, pool } = database.warehouse;
-    await pool.query('truncate ops.handoffs');
-    const times = Number.POSITIVE_INFINITY;
     simulator.script.at({ times, match: ({ method }) => method === 'GET' }, status(404));
-    simulator.script.at({ times: lost, match: ({ path }) => path.endsWith('/start') }, status(503));
-    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports' });
-    for (let step = 0; step < steps; step++) {
-      await pool.query(
-        "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
-      );
-      await advanceHandoffs(db, engine, signal);
-    }
-    expect((await pool.query('select status, error from ops.handoffs')).rows).toEqual([expected]);
+    simulator.script.at({ times: lost, match: isStart }, status(503));
+    await handOver();
+    expect(await driven(steps)).toMatchObject([expected]);
     expect(simulator.state.dag(has).runs).toHaveLength(has === 'reports' ? 1 : 0);
   },
 );
 
-const message = (text: string) => JSON.stringify({ status: 'error', message: text });
+const says = (code: number, message: string) =>
+  status(code, { body: JSON.stringify({ status: 'error', message }) });
 test.each([
   ['409: the DAG runs', undefined, 'transient'],
-  ['400: DAG is already running', status(400, { body: message('DAG is already running') }), 'transient'],
-  [
-    '200: reports is already running',
-    status(200, { body: message('reports is already running') }),
-    'transient',
-  ],
-  ['400: params are not allowed', status(400, { body: message('params are not allowed') }), 'refused'],
+  ['400: DAG is already running', says(400, 'DAG is already running'), 'transient'],
+  ['200: reports is already running', says(200, 'reports is already running'), 'transient'],
+  ['400: params are not allowed', says(400, 'params are not allowed'), 'refused'],
 ])('a busy DAG is tried again later, any other refusal is for good: %s', async (_, answer, code) => {
   await open({ dialect: 'contract' });
   if (answer === undefined) simulator.state.start('reports');
-  else simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
-  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({
+  else simulator.script.at({ match: isStart }, answer);
+  await expect(start()).rejects.toMatchObject({
     code,
     ...(code === 'transient' && { cause: { code: 'refused' } }),
   });
@@ -210,25 +177,19 @@ test.each([
 ])('parameters are those of the engine: %j', async (params, text) => {
   await open({ dialect: 'contract' });
   const data = { runId: 'r', status: 'running', startedAt: '2026-03-01T12:00:00Z', params };
-  const answer = status(200, {
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ status: 'success', data }),
-  });
-  simulator.script.at(
-    { match: ({ path }) => path.endsWith('/status'), times: Number.POSITIVE_INFINITY },
-    answer,
-  );
+  const answer = status(200, { ...inJson, body: JSON.stringify({ status: 'success', data }) });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/status'), times }, answer);
   expect(await engine.status('reports', '', signal)).toMatchObject({ runId: 'r', params: text });
 });
 
 test('a body goes to the vendor always, to the contract only with parameters', async () => {
   await open({ dialect: 'dagu-v2' });
-  await engine.start('reports', asked({ params: '' }), signal);
+  await start('reports', { params: '' });
   expect(startsOf().map(({ body }) => body)).toEqual(['{"dagRunId":"tidemark-nightly-7"}']);
   await engine.close();
   await simulator.close();
   await open({ dialect: 'contract' });
-  await engine.start('reports', asked({ params: '' }), signal);
+  await start('reports', { params: '' });
   expect(startsOf().map(({ body, headers }) => [body, headers['content-type']])).toEqual([
     [undefined, undefined],
   ]);
