@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { silence } from '../../../../simulators/shared/faults.ts';
 import { chromiumPath, openBrowser } from './browser.ts';
 import { openScene, type Scene } from './scene.ts';
 
@@ -64,19 +65,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
         match: (request) => /"maxResults":100,.*changelog/.test(JSON.stringify(request.body) ?? ''),
         times: Number.POSITIVE_INFINITY,
       },
-      {
-        name: 'held',
-        send: (_answer, { signal }) =>
-          new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
-      },
+      silence,
     );
     await page.getByRole('button', { name: 'Start the backfill' }).click();
     await page.waitForURL(/\/requests\/tracker\//);
     await page.getByText('0 of 1 slice done, 1 reading').waitFor();
-    await page
-      .locator('#log')
-      .getByText(/run \d+ \(backfill\) started/)
-      .waitFor();
+    await page.getByText(/run \d+ \(backfill\) started/).waitFor();
     expect(await stateOf()).toContain('running');
     await expect.poll(() => held.fired, { timeout: 20_000 }).toBeGreaterThan(0);
 
@@ -111,9 +105,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     await signIn();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    expect(
-      (await page.getByRole('link', { name: 'Skip to the content' }).boundingBox())?.x,
-    ).toBeGreaterThanOrEqual(0);
+    const skip = await page.getByRole('link', { name: 'Skip to the content' }).boundingBox();
+    expect(skip?.x).toBeGreaterThanOrEqual(0);
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     await page.keyboard.press('Tab');

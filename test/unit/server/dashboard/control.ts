@@ -49,12 +49,10 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
   const { control, service } = await conduct(warehouse, known, runner);
   return {
     control,
-    asked: async () =>
-      (
-        await rig.rows<{ asked: string }>(
-          `select concat_ws(' ', pipeline, does, 'by', asked_by) as asked from ops.dag_runs order by seq`,
-        )
-      ).map(({ asked }) => asked),
+    async asked() {
+      const query = `select concat_ws(' ', pipeline, does, 'by', asked_by) as asked from ops.dag_runs order by seq`;
+      return (await rig.rows<{ asked: string }>(query)).map(({ asked }) => asked);
+    },
     idle: () =>
       until(
         'every request is over',

@@ -4,12 +4,8 @@ import { csrfOf, host, type Visitor, visitor } from './visitor.ts';
 
 const token = 'a token of some length';
 const readToken = 'another for looking';
-const forms = [
-  '/pipelines/tracker/start',
-  '/backfill',
-  '/requests/tracker/x/stop',
-  '/requests/tracker/x/retry',
-];
+const requests = ['/requests/tracker/x/stop', '/requests/tracker/x/retry'];
+const forms = ['/pipelines/tracker/start', '/backfill', ...requests];
 let scene: Scene;
 let now = new Date('2026-03-10T09:00:00Z');
 let person: Visitor;
@@ -24,9 +20,8 @@ beforeEach(() => {
 
 describe('with a token', () => {
   test('no page, event or form is answered before signing in, and the sign-in leads back', async () => {
-    const page = await person.get('/runs?pipeline=tracker');
-    expect(page.status).toBe(303);
-    expect(page.headers.location).toBe('/login?next=%2Fruns%3Fpipeline%3Dtracker');
+    const { status, headers } = await person.get('/runs?pipeline=tracker');
+    expect([status, headers.location]).toEqual([303, '/login?next=%2Fruns%3Fpipeline%3Dtracker']);
     expect((await person.get('/changes', { accept: '*/*' })).status).toBe(401);
     for (const path of [...forms, '/logout'])
       expect((await person.post(path, { pipeline: 'tracker' })).status).toBe(401);
@@ -35,8 +30,7 @@ describe('with a token', () => {
 
   test('the right token makes a session that scripts cannot read and other sites cannot send', async () => {
     const answer = await person.signIn(token);
-    expect(answer.status).toBe(303);
-    expect(answer.headers.location).toBe('/');
+    expect([answer.status, answer.headers.location]).toEqual([303, '/']);
     expect(answer.headers['set-cookie']).toMatch(
       /^tidemark_[a-z0-9]{8}=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
     );

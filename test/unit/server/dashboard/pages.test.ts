@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
+import { silence, status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
 import { openScene, type Scene } from './scene.ts';
 import { textOf, type Visitor, visitor } from './visitor.ts';
 
@@ -37,22 +37,14 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const idsOf = async (table: string, id: string): Promise<readonly string[]> =>
-  (await scene.rig.rows<{ id: string }>(`select ${id}::text as id from ${table} order by ${id}`)).map(
-    (row) => row.id,
-  );
+const idsOf = async (table: string, id: string): Promise<readonly string[]> => {
+  const rows = await scene.rig.rows<{ id: string }>(`select ${id}::text as id from ${table} order by ${id}`);
+  return rows.map((row) => row.id);
+};
 
 const paths = async (): Promise<readonly string[]> => [
-  ...[
-    '/',
-    '/streams',
-    '/streams/tracker/issues',
-    '/streams/tracker/boards',
-    '/runs',
-    '/backfill',
-    '/rejects',
-  ],
-  ...['/runs?status=failed&kind=sync&pipeline=tracker', '/rejects?all=1&stream=issues'],
+  ...['/', '/streams', '/streams/tracker/issues', '/streams/tracker/boards', '/backfill', '/rejects'],
+  ...['/runs', '/runs?status=failed&kind=sync&pipeline=tracker', '/rejects?all=1&stream=issues'],
   '/backfill?plan=1&pipeline=tracker&from=2026-01-01&to=2026-02-01',
   ...(await idsOf('ops.runs', 'run_id')).map((id) => `/runs/${id}`),
   ...(await scene.control.history('tracker', { limit: 10 })).map(({ runId }) => `/requests/tracker/${runId}`),
@@ -71,7 +63,6 @@ describe('every page', () => {
       expect(body).not.toMatch(/<style|\sstyle="|\son[a-z]+="|javascript:|<script>|<img/i);
       for (const [, address] of body.matchAll(/(?:href|src|action)="([^"]*)"/g))
         expect(address).toMatch(/^[/#]/);
-      // Nothing that was meant as a value came out as its absence.
       expect(textOf(body)).not.toMatch(/undefined|NaN|\[object|Invalid Date/);
       // Every id once, every label-less field named.
       const ids = [...body.matchAll(/\sid="([^"]+)"/g)].map((found) => found[1]);
@@ -121,9 +112,8 @@ test('a receipt that does not match is said in words', async () => {
     scene.rig.rows(`update ops.run_streams set landed = ${landed} where run_id = 1 and stream = 'issues'`);
   await set('landed - 3');
   expect(await text()).toMatch(/issues : 3 records fewer stored than read/);
-  expect(textOf((await person.get('/streams/tracker/issues')).body)).toContain(
-    '3 records fewer stored than read',
-  );
+  const { body } = await person.get('/streams/tracker/issues');
+  expect(textOf(body)).toContain('3 records fewer stored than read');
   await set('landed + 3');
 });
 
@@ -195,11 +185,7 @@ test('an active run is stopped from its page, and only that one', async () => {
   const { rig, control, idle } = scene;
   const held = rig.tracker.script.at(
     { match: ({ endpoint }) => endpoint.includes('search/jql'), times: Number.POSITIVE_INFINITY },
-    {
-      name: 'held',
-      send: (_answer, { signal }) =>
-        new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
-    },
+    silence,
   );
   const started = await person.send('/', '/pipelines/tracker/start');
   const where = started.headers.location ?? '';
@@ -231,12 +217,9 @@ test('every action is in the audit with its outcome, refused ones too', async ()
     ...{ pipeline: 'tracker', http_status: 303, named: true },
   });
   const actions = lines.map(({ action, http_status }) => `${action} ${http_status}`);
-  for (const each of [
-    'pipelines/:pipeline/start 303',
-    'requests/:pipeline/:run/stop 409',
-    'requests/:pipeline/:run/stop 303',
-  ])
-    expect(actions).toContain(`POST /${each.replace(' ', ' of the dashboard ')}`);
+  expect(actions).toContain('POST /pipelines/:pipeline/start of the dashboard 303');
+  for (const code of [409, 303])
+    expect(actions).toContain(`POST /requests/:pipeline/:run/stop of the dashboard ${code}`);
   expect(lines.filter(({ http_status }) => http_status === null)).toEqual([]);
   await person.post('/pipelines/tracker/start', {});
   const last = 'select role, http_status from ops.audit order by audit_id desc limit 1';
@@ -259,8 +242,7 @@ test('an internal error is reported to the operator and not to the reader', asyn
     const { status: code, body } = await person.get('/streams');
     expect(code).toBe(500);
     expect(body).toContain('Something went wrong here');
-    expect(body).not.toContain('streams_away');
-    expect(body).not.toContain('ops.streams');
+    expect(body).not.toMatch(/streams_away|ops\.streams/);
     expect(scene.troubles.at(-1)).toMatch(/^GET \/streams of the dashboard failed: .*ops\.streams/);
   } finally {
     await pool.query('alter table ops.streams_away rename to streams');

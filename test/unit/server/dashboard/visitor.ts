@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
+type Texts = Readonly<Record<string, string>>;
+
 /** What an answer says, as a test wants it. */
 export interface Seen {
   readonly status: number;
@@ -10,14 +12,10 @@ export interface Seen {
 /** A browser without a window: keeps cookies, sends forms with what the page gave it. */
 export interface Visitor {
   readonly cookies: ReadonlyMap<string, string>;
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>;
-  post(
-    path: string,
-    fields: Readonly<Record<string, string>>,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<Seen>;
+  get(path: string, headers?: Texts): Promise<Seen>;
+  post(path: string, fields: Texts, headers?: Texts): Promise<Seen>;
   /** Loads a page and sends a form with the session's hidden field. */
-  send(from: string, path: string, fields?: Readonly<Record<string, string>>): Promise<Seen>;
+  send(from: string, path: string, fields?: Texts): Promise<Seen>;
   signIn(token: string): Promise<Seen>;
 }
 
@@ -25,24 +23,17 @@ export const host = '127.0.0.1:8080';
 
 export function visitor(app: FastifyInstance): Visitor {
   const cookies = new Map<string, string>();
-  const ask = async (
-    method: 'GET' | 'POST',
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    payload?: string,
-  ): Promise<Seen> => {
+  const ask = async (method: 'GET' | 'POST', url: string, headers: Texts, payload = ''): Promise<Seen> => {
     const answer = await app.inject({
       method,
       url,
       headers: {
         host,
         accept: 'text/html',
-        ...(cookies.size === 0
-          ? {}
-          : { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
         ...headers,
       },
-      ...(payload === undefined ? {} : { payload }),
+      ...(method === 'POST' && { payload }),
     });
     for (const { name, value, maxAge } of answer.cookies) {
       if (maxAge === 0) cookies.delete(name);
