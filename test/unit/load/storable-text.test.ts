@@ -8,14 +8,7 @@ import { thingFlow } from './things.ts';
 
 const noted = plainTable({
   ...thingFlow.table,
-  columns: {
-    id: 'bigint',
-    name: 'text',
-    labels: 'text[]',
-    doc: 'jsonb',
-    _extra: 'jsonb',
-    updated_at: 'timestamptz',
-  },
+  columns: { ...thingFlow.table.columns, labels: 'text[]', doc: 'jsonb', _extra: 'jsonb' },
 } as Table);
 const comments = plainTable({
   schema: 'lab',
@@ -39,11 +32,8 @@ const exactIn = (extra: unknown): unknown => JSON.parse(String(extra))._exact_te
 test('the exact value of each column is kept as JSON text next to what _extra holds already', () => {
   const changed = { name: 'a\0', labels: ['b', '\udc00'], doc: '{"c\\u0000":12345678901234567.89}' };
   const { row: stored, notes } = withStorableText(flow, mapped(changed)).mapped;
-  expect(stored).toMatchObject({
-    name: 'a\ufffd',
-    labels: ['b', '\ufffd'],
-    doc: '{"c\\ufffd":12345678901234567.89}',
-  });
+  const doc = '{"c\\ufffd":12345678901234567.89}';
+  expect(stored).toMatchObject({ name: 'a\ufffd', labels: ['b', '\ufffd'], doc });
   expect(JSON.parse(String(stored._extra))).toMatchObject({ more: 1 });
   expect(exactIn(stored._extra)).toEqual({ name: '"a\\u0000"', labels: '["b","\\udc00"]', doc: changed.doc });
   expect(notes).toHaveLength(3);
@@ -58,16 +48,9 @@ test('what _extra itself holds is replaced and kept exactly, too', () => {
 });
 
 test('a child keeps its exact text in its own _extra, or in that of the record', () => {
-  const { mapped: stored } = withStorableText(
-    flow,
-    mapped(
-      { name: 'a\0' },
-      {
-        notes: [{ id: 7n, thing_id: 1n, body: 'n\0' }],
-        comments: [{ id: 8n, thing_id: 1n, body: 'c\0', _extra: null }],
-      },
-    ),
-  );
+  const notes = [{ id: 7n, thing_id: 1n, body: 'n\0' }];
+  const comments = [{ id: 8n, thing_id: 1n, body: 'c\0', _extra: null }];
+  const { mapped: stored } = withStorableText(flow, mapped({ name: 'a\0' }, { notes, comments }));
   expect(exactIn(stored.row._extra)).toEqual({ name: '"a\\u0000"', 'notes[0].body': '"n\\u0000"' });
   expect(stored.children.notes).toEqual([{ id: 7n, thing_id: 1n, body: 'n\ufffd' }]);
   const [comment] = stored.children.comments ?? [];

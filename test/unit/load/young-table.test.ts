@@ -29,11 +29,8 @@ const lab = openLab(
 const some = (from: number, name: string, updatedAt: bigint): readonly Mapped[] =>
   Array.from({ length: size }, (_, i) => {
     const id = from + i;
-    const children = {
-      tags: [{ thing_id: id, tag: 'b', weight: 2 }],
-      notes: [{ id, thing_id: id, body: 'new' }],
-    };
-    return thing(id, name, updatedAt, children);
+    const notes = [{ id, thing_id: id, body: 'new' }];
+    return thing(id, name, updatedAt, { tags: [{ thing_id: id, tag: 'b', weight: 2 }], notes });
   });
 
 /** Loads a batch under the default settings of Postgres; `fetched`: how many rows of the tables its transaction read. */

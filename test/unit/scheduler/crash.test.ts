@@ -26,6 +26,8 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
+const hasSucceeded = async (): Promise<boolean> =>
+  (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1;
 const program = new URL('./programs/schedule.ts', import.meta.url);
 
 const recently = dailySinceJustNow();
@@ -59,11 +61,7 @@ async function victim(cut?: Cut): Promise<{ readonly messages: number; readonly 
       throw error;
     }
     process.tell('go');
-    await until(
-      'it is done or dead',
-      async () => isOver || (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1,
-      60_000,
-    );
+    await until('it is done or dead', async () => isOver || (await hasSucceeded()), 60_000);
     return { messages: wire.heard.length, struck: wire.cut };
   } finally {
     await process.kill();
@@ -85,25 +83,19 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
     await begin();
     struck += (await victim(cut)).struck ? 1 : 0;
     // At once: a tick without its run, or a run without its tick, would be one that is lost, or one that nobody asked for.
-    expect(
-      await query(
-        'select from ops.ticks t full join ops.dag_runs d using (dag_run_id) where t.dag_run_id is null or d.dag_run_id is null',
-      ),
-      at,
-    ).toEqual([]);
+    const half = `select from ops.ticks t full join ops.dag_runs d using (dag_run_id)
+      where t.dag_run_id is null or d.dag_run_id is null`;
+    expect(await query(half), at).toEqual([]);
     // It died long ago.
     await silenceWorkers(database.warehouse);
     const runner = runnerOf(async (ask) => report(ask));
     const heir = await conduct(database.warehouse, tracker, runner, { name: 'heir' });
     try {
-      await until(
-        `it converges: ${at}`,
-        async () => {
-          await hurryJobs(database.warehouse);
-          return (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1;
-        },
-        60_000,
-      );
+      const hasConverged = async () => {
+        await hurryJobs(database.warehouse);
+        return hasSucceeded();
+      };
+      await until(`it converges: ${at}`, hasConverged, 60_000);
     } finally {
       await heir.service.end();
     }

@@ -20,19 +20,19 @@ const known = catalogue(
   dag('ads'),
 );
 
-const requests = openRequests(known);
-const { query } = requests;
+const lab = openRequests(known);
+const { query } = lab;
 const by = 'a test';
 /** Lets the schedule of the pipeline come due, and gives the request that it made or joined. */
 async function comeDue(pipeline: string): Promise<string> {
   const schedule = scheduled(known).find((each) => each.pipeline === pipeline);
   if (schedule === undefined) throw new Error(`${pipeline} has no schedule`);
-  await tick(requests.warehouse.db, requests.queue, schedule, 'a test');
+  await tick(lab.warehouse.db, lab.queue, schedule, 'a test');
   await query(`update ops.schedules set seen_to = seen_to - interval '1 day' where pipeline = $1`, [
     pipeline,
   ]);
   await query('delete from ops.ticks');
-  const id = await tick(requests.warehouse.db, requests.queue, schedule, 'a test');
+  const id = await tick(lab.warehouse.db, lab.queue, schedule, 'a test');
   if (id === undefined) throw new Error(`${pipeline} did not come due`);
   return id;
 }
@@ -43,7 +43,7 @@ async function during<T>(
   over: () => Promise<T>,
   times: { readonly againMs: readonly number[] } = { againMs: [50, 50, 50] },
 ): Promise<T> {
-  const conductor = await conduct(requests.warehouse, known, runnerOf(run), { times });
+  const conductor = await conduct(lab.warehouse, known, runnerOf(run), { times });
   try {
     return await over();
   } finally {
@@ -55,15 +55,15 @@ async function during<T>(
 /** Until every request is over and none waits for a retry. */
 const allOver = () =>
   until('every request is over', async () => {
-    await hurryJobs(requests.warehouse);
+    await hurryJobs(lab.warehouse);
     const [{ open }] = await query(`select count(*)::int as open from pgboss.job where state < 'completed'`);
     return open === 0;
   });
 const stored = () => query('select dag_run_id as id, status from ops.dag_runs order by seq');
 const hasEnded = (pipeline: string, id: string) =>
-  until('it failed', async () => (await requests.control.run(pipeline, id)).finishedAt !== null);
+  until('it failed', async () => (await lab.control.run(pipeline, id)).finishedAt !== null);
 const logOf = async (id: string, pipeline = 'tracker') =>
-  (await requests.control.log(pipeline, id, {})).map(({ message }) => message);
+  (await lab.control.log(pipeline, id, {})).map(({ message }) => message);
 const down: Runner['run'] = async () => {
   throw new Unreachable('cannot connect');
 };
@@ -109,7 +109,7 @@ test.each<[string, RunReport | Error, string, number]>([
 });
 
 test('what a person started or stopped is not retried by itself', async () => {
-  const started = await requests.control.start({ pipeline: 'ads', does: 'sync' }, { by });
+  const started = await lab.control.start({ pipeline: 'ads', does: 'sync' }, { by });
   const id = await comeDue('tracker');
   let runs = 0;
   await during(async (ask, how) => {
@@ -118,7 +118,7 @@ test('what a person started or stopped is not retried by itself', async () => {
       await query('update ops.dag_runs set stop_asked_at = clock_timestamp() where dag_run_id = $1', [id]);
     return down(ask, how);
   }, allOver);
-  expect((await requests.control.run('ads', started.runId)).againAt).toBeNull();
+  expect((await lab.control.run('ads', started.runId)).againAt).toBeNull();
   expect(runs).toBe(2);
 });
 
@@ -131,7 +131,7 @@ test('a source that asks to be left alone for longer than the pause is left alon
     },
     () => hasEnded('tracker', id),
   );
-  const { againAt, finishedAt } = await requests.control.run('tracker', id);
+  const { againAt, finishedAt } = await lab.control.run('tracker', id);
   expect((againAt?.getTime() ?? 0) - (finishedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(hour - 1000);
 });
 
@@ -139,7 +139,7 @@ test('a source that asks to be left alone for longer than the pause is left alon
 async function failed(pipeline = 'tracker'): Promise<string> {
   const id = await comeDue(pipeline);
   await during(down, () => hasEnded(pipeline, id), { againMs: [3_600_000] });
-  const { run } = await requests.control.status(pipeline);
+  const { run } = await lab.control.status(pipeline);
   expect(run).toMatchObject({ runId: id, status: 'failed', error: { code: 'unreachable' } });
   expect(run?.againAt?.getTime()).toBeGreaterThan(Date.now());
   return id;
@@ -148,12 +148,12 @@ async function failed(pipeline = 'tracker'): Promise<string> {
 test('a waiting retry is in the way of no start, and one that does the same cancels it', async () => {
   const id = await failed();
   const part: Ask = { pipeline: 'tracker', does: 'sync', streams: ['issues'] };
-  const some = await requests.control.start(part, { by });
-  expect((await requests.control.run('tracker', id)).againAt).not.toBeNull();
-  await requests.control.stop('tracker', { by });
-  expect((await requests.control.run('tracker', some.runId)).status).toBe('stopped');
-  const full = await requests.control.start({ pipeline: 'tracker', does: 'full' }, { by });
-  expect((await requests.control.run('tracker', id)).againAt).toBeNull();
+  const some = await lab.control.start(part, { by });
+  expect((await lab.control.run('tracker', id)).againAt).not.toBeNull();
+  await lab.control.stop('tracker', { by });
+  expect((await lab.control.run('tracker', some.runId)).status).toBe('stopped');
+  const full = await lab.control.start({ pipeline: 'tracker', does: 'full' }, { by });
+  expect((await lab.control.run('tracker', id)).againAt).toBeNull();
   expect((await logOf(id)).at(-1)).toBe(`no retry: ${full.runId} does it`);
   await during(async (ask) => report(ask), allOver);
   expect((await stored()).map((each) => each.status)).toEqual(['failed', 'stopped', 'succeeded']);
@@ -168,8 +168,8 @@ test('the next tick cancels the retry, and does all of it', async () => {
 
 test('a stop while nothing runs cancels the retry', async () => {
   const id = await failed();
-  expect((await requests.control.stop('tracker', { by })).runId).toBe(id);
-  expect((await requests.control.run('tracker', id)).againAt).toBeNull();
+  expect((await lab.control.stop('tracker', { by })).runId).toBe(id);
+  expect((await lab.control.run('tracker', id)).againAt).toBeNull();
   expect((await logOf(id)).at(-1)).toBe('no retry: stop requested by a test');
   await during(down, allOver);
   expect(await stored()).toMatchObject([{ id, status: 'failed' }]);
@@ -177,10 +177,10 @@ test('a stop while nothing runs cancels the retry', async () => {
 
 test('a retry that loses its worker is taken up again', async () => {
   const id = await failed();
-  await hurryJobs(requests.warehouse);
+  await hurryJobs(lab.warehouse);
   await query('update ops.dag_runs set not_before = clock_timestamp()');
-  expect(await take(requests.warehouse, ['tracker'])).toMatchObject({ id });
-  expect(await loseDead(requests.warehouse, known)).toMatchObject([{ id, status: 'lost' }]);
+  expect(await take(lab.warehouse, ['tracker'])).toMatchObject({ id });
+  expect(await loseDead(lab.warehouse, known)).toMatchObject([{ id, status: 'lost' }]);
   await during(async (ask) => report(ask), allOver);
   expect(await stored()).toMatchObject([{ id, status: 'succeeded' }]);
 });
@@ -203,5 +203,5 @@ test('of several pipelines those are run again that failed', async () => {
   await during(run, allOver);
   const done = { pipeline: 'tracker', kind: 'sync' };
   expect(seen).toEqual([[], [done], [done]]);
-  expect((await requests.control.run('nightly', id)).runs).toHaveLength(3);
+  expect((await lab.control.run('nightly', id)).runs).toHaveLength(3);
 });

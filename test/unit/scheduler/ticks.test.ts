@@ -4,8 +4,8 @@ import { type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts
 import { catalogue, dag, dailySinceJustNow, timed } from './orchestra.ts';
 import { openRequests } from './requests.ts';
 
-const requests = openRequests(catalogue(dag('tracker'), dag('nightly')));
-const { query } = requests;
+const lab = openRequests(catalogue(dag('tracker'), dag('nightly')));
+const { query } = lab;
 
 const schedule = (pipeline: string, cron: string, timeZone = 'UTC'): Scheduled => ({
   ...timed(cron, { timeZone }),
@@ -15,7 +15,7 @@ const schedule = (pipeline: string, cron: string, timeZone = 'UTC'): Scheduled =
 
 const daily = schedule('tracker', dailySinceJustNow());
 const look = (at: Scheduled = daily, by = 'a'): Promise<string | undefined> =>
-  tick(requests.warehouse.db, requests.queue, at, by);
+  tick(lab.warehouse.db, lab.queue, at, by);
 
 /** No process looked at the schedules for so long. */
 const away = (interval: string): Promise<unknown> =>

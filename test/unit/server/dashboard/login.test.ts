@@ -49,9 +49,8 @@ describe('with a token', () => {
     expect(person.cookies.size).toBe(0);
     const trouble = '127.0.0.1 signed in with a wrong token once too often; it is held back';
     expect(scene.troubles.at(-1)).toBe(trouble);
-    await expect
-      .poll(async () => (await person.signIn(token)).status, { timeout: 10_000, interval: 200 })
-      .toBe(303);
+    const status = async () => (await person.signIn(token)).status;
+    await expect.poll(status, { timeout: 10_000, interval: 200 }).toBe(303);
   });
 
   test('a session that is forged, changed, over or ended at the server is refused', async () => {
@@ -108,19 +107,18 @@ describe('with a token', () => {
 
   test('every answer forbids foreign scripts, frames and guesses about its type', async () => {
     await person.signIn(token);
+    const guest = visitor(scene.app);
+    const mine = [await person.get('/'), await person.get('/runs/999999')];
     const answers = [
-      await person.get('/'),
-      await person.get('/runs/999999'),
-      await visitor(scene.app).get('/login'),
-      await visitor(scene.app).get('/runs'),
+      ...mine,
+      await guest.get('/login'),
+      await guest.get('/runs'),
       await person.post('/backfill', {}),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 303, 403]);
     for (const { headers } of answers) {
-      expect(headers).toMatchObject({
-        ...{ 'x-content-type-options': 'nosniff', 'referrer-policy': 'same-origin' },
-        'cache-control': 'no-store',
-      });
+      const strict = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'same-origin' };
+      expect(headers).toMatchObject({ ...strict, 'cache-control': 'no-store' });
       const policy = headers['content-security-policy'];
       expect(policy).toContain("default-src 'self'");
       expect(policy).toContain("frame-ancestors 'none'");
