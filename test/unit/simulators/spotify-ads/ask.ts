@@ -1,4 +1,5 @@
-import type { AdsSimulator } from '../../../../simulators/spotify-ads/server.ts';
+import { expect, onTestFinished } from 'vitest';
+import { type AdsOptions, type AdsSimulator, startAds } from '../../../../simulators/spotify-ads/server.ts';
 
 /** What bodies of all endpoints are made of; each has some of it. */
 export interface AdsBody {
@@ -82,6 +83,16 @@ export const adsAsk = (ads: AdsSimulator) => {
       }
     },
   };
+};
+
+/** A platform for one test, and how it is asked. It must make no errors. */
+export const simulated = async (options: AdsOptions) => {
+  const ads = await startAds({ now: new Date('2026-06-30T02:00:00Z'), ...options });
+  onTestFinished(async () => {
+    expect(ads.errors).toEqual([]);
+    await ads.close();
+  });
+  return { ads, ask: adsAsk(ads) };
 };
 
 /** One number of a row. */

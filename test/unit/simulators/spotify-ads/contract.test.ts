@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type AdsOptions, type AdsSimulator, startAds } from '../../../../simulators/spotify-ads/server.ts';
-import { adsAsk, items } from './ask.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { AdsOptions, AdsSimulator } from '../../../../simulators/spotify-ads/server.ts';
+import { type adsAsk, items, simulated } from './ask.ts';
 
-const now = new Date('2026-06-30T02:00:00Z');
 let ads: AdsSimulator;
 let ask: ReturnType<typeof adsAsk>;
 const start = async (options: AdsOptions = {}): Promise<void> => {
-  ads = await startAds({ now, days: 5, ...options });
-  ask = adsAsk(ads);
+  ({ ads, ask } = await simulated({ days: 5, ...options }));
 };
-afterEach(async () => {
-  expect(ads.errors).toEqual([]);
-  await ads.close();
-});
 
 describe('access', () => {
   beforeEach(() => start());
@@ -56,12 +50,11 @@ describe('access', () => {
     ads.clock.advance(60_000);
     expect((await ask.send('GET', '/businesses', { as })).status).toBe(401);
     ads.tokens.uses = 1;
-    const once = {
-      ...as,
-      authorization: `Bearer ${Reflect.get(await buy(ads.tokens.refresh), 'access_token')}`,
-    };
-    expect((await ask.send('GET', '/businesses', { as: once })).status).toBe(200);
-    expect((await ask.send('GET', '/businesses', { as: once })).status).toBe(401);
+    const authorization = `Bearer ${Reflect.get(await buy(ads.tokens.refresh), 'access_token')}`;
+    for (const status of [200, 401])
+      expect(await ask.send('GET', '/businesses', { as: { ...as, authorization } })).toMatchObject({
+        status,
+      });
   });
 
   test('a closed account is 403, a missing one 404, and the others answer', async () => {
@@ -103,13 +96,9 @@ describe('lists', () => {
     const [adSet] = ads.state.adSets.values();
     ads.state.update(adSet?.id ?? '', { budget: 9_007_199_254_740_995n });
     const { text, body } = await ask.get(`${ask.account}/change_history`);
+    const change = { entity_type: 'AD_SET', entity_id: adSet?.id, operation: 'CHANGED' };
     expect(items(body, 'change_history')).toMatchObject([
-      {
-        entity_type: 'AD_SET',
-        entity_id: adSet?.id,
-        operation: 'CHANGED',
-        changes: [{ change_category: 'BUDGET' }],
-      },
+      { ...change, changes: [{ change_category: 'BUDGET' }] },
     ]);
     expect(text).toContain('"before":{"value":9007199254740993},"after":{"value":9007199254740995}');
     ads.clock.advance(181 * 86_400_000);
@@ -124,8 +113,7 @@ describe('refusals', () => {
     expect((await report()).status).toBe(200);
     const refused = await report();
     expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('x-ratelimit-reset'))).toBeGreaterThan(50);
-    expect(Number(refused.headers.get('x-ratelimit-reset'))).toBeLessThanOrEqual(60);
+    expect(refused.headers.get('x-ratelimit-reset')).toMatch(/^(5[1-9]|60)(\.\d+)?$/);
     const rest = [];
     for (let i = 0; i < 4; i += 1) rest.push((await ask.get('/businesses')).status);
     expect(rest).toEqual([200, 200, 200, 429]);

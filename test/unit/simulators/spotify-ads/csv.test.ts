@@ -1,42 +1,32 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { type AdsOptions, type AdsSimulator, startAds } from '../../../../simulators/spotify-ads/server.ts';
-import { adsAsk } from './ask.ts';
+import { describe, expect, test } from 'vitest';
+import type { AdsOptions, AdsSimulator } from '../../../../simulators/spotify-ads/server.ts';
+import { type adsAsk, simulated } from './ask.ts';
 
-const now = new Date('2026-06-30T02:00:00Z');
 let ads: AdsSimulator;
 let ask: ReturnType<typeof adsAsk>;
 const start = async (options: AdsOptions = {}): Promise<void> => {
-  ads = await startAds({ now, days: 10, ...options });
-  ask = adsAsk(ads);
+  ({ ads, ask } = await simulated({ days: 10, ...options }));
 };
-afterEach(async () => {
-  expect(ads.errors).toEqual([]);
-  await ads.close();
-});
 
-const all = ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'];
 const good = {
-  name: 'nightly_1',
-  granularity: 'DAY',
-  dimensions: ['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME'],
+  ...{ name: 'nightly_1', granularity: 'DAY', dimensions: ['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME'] },
   metrics: ['SPEND', 'IMPRESSIONS_ON_SPOTIFY'],
-  statuses: all,
-  report_start: '2026-06-20T00:00:00Z',
-  report_end: '2026-06-29T00:00:00Z',
+  statuses: ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+  ...{ report_start: '2026-06-20T00:00:00Z', report_end: '2026-06-29T00:00:00Z' },
 };
 const reports = () => `${ask.account}/async_reports`;
 const look = async (id: string) => (await ask.get(`${reports()}/${id}`)).body;
 /** The address of a finished report. */
-const addressOf = async (asked: unknown = good): Promise<string> => {
-  const { body } = await ask.post(reports(), asked);
+const addressOf = async (): Promise<string> => {
+  const { body } = await ask.post(reports(), good);
   for (let i = 0; i < 5; i += 1) {
     const { status, report_url } = await look(body.id);
     if (status === 'READY' && report_url !== undefined) return report_url;
   }
   throw new Error('the report is not ready');
 };
-const file = async (asked: unknown = good): Promise<string> => {
-  const response = await fetch(await addressOf(asked));
+const file = async (): Promise<string> => {
+  const response = await fetch(await addressOf());
   expect(response.status).toBe(200);
   return Buffer.from(await response.arrayBuffer()).toString();
 };
@@ -82,33 +72,24 @@ describe('a CSV file', () => {
     const truth = [...ads.truth().days('AD', from, to)].filter(({ accountId }) => accountId === owner);
     const numbers = (line: string): string =>
       line.slice(0, 10) + line.slice(line.lastIndexOf(',', line.lastIndexOf(',') - 1));
-    expect(rows.map(numbers).sort()).toEqual(
-      truth
-        .map(
-          ({ start: at, fields }) =>
-            `${at?.toISOString().slice(0, 10)},${fields.get('SPEND')},${fields.get('IMPRESSIONS')}`,
-        )
-        .sort(),
+    const real = truth.map(({ start: at, fields }) =>
+      [at?.toISOString().slice(0, 10), fields.get('SPEND'), fields.get('IMPRESSIONS')].join(),
     );
+    expect(rows.map(numbers).sort()).toEqual(real.sort());
   });
 
   test('can be spoiled: mark, line ends, footer, order, added and missing columns, ragged rows, wild names', async () => {
     await start({ accounts: 1, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 });
     const { spoiling } = ads.storage;
     const plain = await file();
-    spoiling.bom = true;
-    spoiling.crlf = true;
-    spoiling.footer = true;
-    const marked = await file();
-    expect(marked).toBe(`\ufeff${plain.replaceAll('\n', '\r\n')}Total,,,,,\r\n`);
+    Object.assign(spoiling, { bom: true, crlf: true, footer: true });
+    expect(await file()).toBe(`\ufeff${plain.replaceAll('\n', '\r\n')}Total,,,,,\r\n`);
     Object.assign(spoiling, { bom: false, crlf: false, footer: false, reordered: true, without: 'SPEND' });
-    expect((await file()).split('\n')[0]).toBe(
-      'MYSTERY,IMPRESSIONS_ON_SPOTIFY,AD_NAME,AD_SET_NAME,CAMPAIGN_NAME,DATE',
-    );
+    const header = 'MYSTERY,IMPRESSIONS_ON_SPOTIFY,AD_NAME,AD_SET_NAME,CAMPAIGN_NAME,DATE';
+    expect((await file()).split('\n')[0]).toBe(header);
     Object.assign(spoiling, { reordered: false, without: undefined, ragged: 2 });
-    expect((await file()).split('\n')[2]?.split(',').length).toBe(
-      (plain.split('\n')[2]?.split(',').length ?? 0) - 1,
-    );
+    const cells = (text: string): number => text.split('\n')[2]?.split(',').length ?? 0;
+    expect(cells(await file())).toBe(cells(plain) - 1);
     Object.assign(spoiling, { ragged: undefined, wild: true });
     expect(await file()).toContain(', ""the\r\nfirst"""');
     Object.assign(spoiling, { wild: false, truncated: 3 });

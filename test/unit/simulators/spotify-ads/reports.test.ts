@@ -1,38 +1,24 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { microsOf } from '../../../../simulators/spotify-ads/fields.ts';
 import { type Level, levels } from '../../../../simulators/spotify-ads/model.ts';
-import { type AdsOptions, type AdsSimulator, startAds } from '../../../../simulators/spotify-ads/server.ts';
-import { type AdsRow, adsAsk, stat } from './ask.ts';
+import type { AdsOptions, AdsSimulator } from '../../../../simulators/spotify-ads/server.ts';
+import { type adsAsk, simulated, stat } from './ask.ts';
 
 const day = 86_400_000;
-const now = new Date('2026-06-30T02:00:00Z');
 let ads: AdsSimulator;
 let ask: ReturnType<typeof adsAsk>;
 const start = async (options: AdsOptions = {}): Promise<void> => {
-  ads = await startAds({ now, days: 40, ...options });
-  ask = adsAsk(ads);
+  ({ ads, ask } = await simulated({ days: 40, ...options }));
 };
-afterEach(async () => {
-  expect(ads.errors).toEqual([]);
-  await ads.close();
-});
 
-const daily = (
-  level: string,
-  from: string,
-  to: string,
-  fields: readonly string[] = ['SPEND', 'IMPRESSIONS'],
-) => ({
-  entity_type: level,
-  granularity: 'DAY',
-  report_start: `${from}T00:00:00Z`,
-  report_end: `${to}T00:00:00Z`,
-  fields,
+const daily = (level: string, from: string, to: string, fields = ['SPEND', 'IMPRESSIONS']) => ({
+  ...{ entity_type: level, granularity: 'DAY', fields },
+  ...{ report_start: `${from}T00:00:00Z`, report_end: `${to}T00:00:00Z` },
 });
 const report = () => `${ask.account}/aggregate_reports`;
 const owner = (): string => ask.account.slice('/ad_accounts/'.length);
-const firstAd = (): string =>
-  [...ads.state.ads.values()].find(({ accountId }) => accountId === owner())?.id ?? '';
+const firstOf = (those: ReadonlyMap<string, { readonly id: string; readonly accountId: string }>): string =>
+  [...those.values()].find(({ accountId }) => accountId === owner())?.id ?? '';
 
 describe('aggregate reports', () => {
   test('the end of a day report is inclusive, and a day without delivery has no row', async () => {
@@ -85,12 +71,11 @@ describe('aggregate reports', () => {
       const served = await ask.rows(ask.account, daily(level, '2026-06-10', '2026-06-28', fields));
       const real = [...truth.days(level, from, to)].filter(({ accountId }) => accountId === owner());
       // What is served is what the truth says, row by row.
-      expect(served.map(summary)).toEqual(
-        real.map(
-          ({ id, start: at, fields: of }) =>
-            `${id} ${at?.toISOString().slice(0, 10)} ${Number(of.get('SPEND'))}`,
-        ),
-      );
+      const line = (id: string, at: string | undefined, spend: unknown) =>
+        `${id} ${at?.slice(0, 10)} ${spend}`;
+      expect(
+        served.map((row) => line(row.entity_id, row.start_time ?? undefined, stat(row, 'SPEND'))),
+      ).toEqual(real.map((row) => line(row.id, row.start?.toISOString(), Number(row.fields.get('SPEND')))));
       sums.set(level, {
         spend: real.reduce((sum, row) => sum + microsOf(row.fields.get('SPEND') ?? ''), 0n),
         impressions: served.reduce((sum, row) => sum + (stat(row, 'IMPRESSIONS') ?? 0), 0),
@@ -135,31 +120,22 @@ describe('aggregate reports', () => {
   });
 });
 
-const summary = (row: AdsRow): string =>
-  `${row.entity_id} ${row.start_time?.slice(0, 10)} ${stat(row, 'SPEND')}`;
-
 describe('insight reports', () => {
   test('one entity and one dimension over the lifetime; the parts add up to the whole', async () => {
     await start();
-    const [campaign = ''] = [...ads.state.campaigns.values()]
-      .filter(({ accountId }) => accountId === owner())
-      .map(({ id }) => id);
+    const campaign = firstOf(ads.state.campaigns);
     const path = `${ask.account}/insight_reports`;
-    const good = {
-      insight_dimension: 'GENDER',
-      entity_ids: [campaign],
-      entity_ids_type: 'CAMPAIGN',
-      fields: ['IMPRESSIONS'],
-    };
+    const fields = ['IMPRESSIONS'];
+    const of = { entity_ids: [campaign], entity_ids_type: 'CAMPAIGN' };
+    const good = { insight_dimension: 'GENDER', ...of, fields };
     const { body } = await ask.get(path, good);
     expect(body.rows.map(({ insight_value }) => insight_value)).toEqual(['FEMALE', 'MALE', 'NON_BINARY']);
-    const [life] = await ask.rows(ask.account, { entity_type: 'CAMPAIGN', fields: ['IMPRESSIONS'] });
-    expect(body.rows.reduce((sum, row) => sum + (stat(row, 'IMPRESSIONS') ?? 0), 0)).toBe(
-      stat(life, 'IMPRESSIONS'),
-    );
+    const [life] = await ask.rows(ask.account, { entity_type: 'CAMPAIGN', fields });
+    const whole = body.rows.reduce((sum, row) => sum + (stat(row, 'IMPRESSIONS') ?? 0), 0);
+    expect(whole).toBe(stat(life, 'IMPRESSIONS'));
     const wrong = {
       'two entities': { ...good, entity_ids: [campaign, campaign] },
-      'an ad': { ...good, entity_ids: [firstAd()], entity_ids_type: 'AD' },
+      'an ad': { ...good, entity_ids: [firstOf(ads.state.ads)], entity_ids_type: 'AD' },
       'an unknown dimension': { ...good, insight_dimension: 'MOOD' },
       'a field it has not': { ...good, fields: ['SPEND'] },
       dates: { ...good, report_start: '2026-06-01T00:00:00Z' },
