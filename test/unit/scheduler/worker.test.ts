@@ -239,17 +239,15 @@ test('a request that kills its worker every time waits longer each time and is p
 });
 
 test('a request whose run loses its lease every time is parked, and a message is sent', async () => {
-  const fenced = runnerOf(async () => {
-    throw new Fenced('tracker: another process took the lease');
-  });
   const queued = await start();
+  const fenced = runnerOf(() => Promise.reject(new Fenced('tracker: another process took the lease')));
   await during(fenced, async ({ findings }) => {
-    await until('it is parked', async () => {
+    await until('a message is sent', async () => {
       await hurryJobs(lab.warehouse);
-      return (await lab.control.run('tracker', queued.runId)).status === 'failed';
+      return findings.length > 0;
     });
-    await until('a message is sent', () => findings.length > 0);
     expect(findings[0]).toMatchObject({ state: 'failed', which: { request: queued.runId } });
+    await isNow(queued, 'failed');
   });
 });
 
