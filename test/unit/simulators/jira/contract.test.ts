@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTracker } from '../../../../simulators/jira/server.ts';
 import { ask, basic } from '../ask.ts';
 
@@ -10,20 +10,14 @@ const truth = tracker.oracle();
 const jql = 'created >= "2000-01-01" ORDER BY key ASC';
 
 describe('offset paging', () => {
-  const sprint = [...Map.groupBy(truth.sprintIssues, (one) => one.sprintId)].find(
-    ([, issues]) => issues.length > 1,
-  )?.[0];
+  const bySprint = [...Map.groupBy(truth.sprintIssues, (one) => one.sprintId)];
+  const [sprint, ofSprint = []] = bySprint.find(([, issues]) => issues.length > 1) ?? [];
   const limits = [
     ['/rest/api/3/user/search', 1000, 'values', truth.users.length],
     ['/rest/api/3/group/member?groupname=jira-users', 50, 'values', truth.groups[0]?.members.length ?? 0],
     ['/rest/api/3/project/search', 100, 'values', truth.projects.length],
     ['/rest/agile/1.0/board', 100, 'values', truth.boards.length],
-    [
-      `/rest/agile/1.0/sprint/${sprint}/issue`,
-      100,
-      'issues',
-      truth.sprintIssues.filter((one) => one.sprintId === sprint).length,
-    ],
+    [`/rest/agile/1.0/sprint/${sprint}/issue`, 100, 'issues', ofSprint.length],
   ] as const;
 
   test.each(limits)(
@@ -67,9 +61,8 @@ test('fields come by cursor until isLast', async () => {
     expect(page).toBeLessThan(20);
     const { body } = await get(url);
     seen.push(...body.values.map((one) => one.id));
-    expect(Object.keys(body).sort()).toEqual(
-      body.isLast ? ['isLast', 'values'] : ['isLast', 'nextPage', 'values'],
-    );
+    const members = body.isLast ? ['isLast', 'values'] : ['isLast', 'nextPage', 'values'];
+    expect(Object.keys(body).sort()).toEqual(members);
     if (body.isLast) break;
     expect(body.values).toHaveLength(7);
     url = String(body.nextPage);
@@ -111,9 +104,6 @@ test('a server with the contract’s seven endpoints answers 404 to all others',
 test('answers are dated by the tracker\u2019s clock, unless it has none', async () => {
   expect((await get('/rest/api/3/project/search')).headers.get('date')).toBe(now.toUTCString());
   const silent = await startTracker({ issues: 1, dateHeader: false, now });
-  try {
-    expect((await ask(silent).get('/rest/api/3/project/search')).headers.get('date')).toBeNull();
-  } finally {
-    await silent.close();
-  }
+  onTestFinished(() => silent.close());
+  expect((await ask(silent).get('/rest/api/3/project/search')).headers.get('date')).toBeNull();
 });

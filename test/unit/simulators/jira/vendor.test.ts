@@ -3,13 +3,8 @@ import { startTracker } from '../../../../simulators/jira/server.ts';
 import { ask } from '../ask.ts';
 
 const now = new Date('2026-01-15T12:00:00Z');
-const tracker = await startTracker({
-  dialect: 'vendor',
-  issues: 450,
-  now,
-  tokenLifetimeMs: 60_000,
-  expiredToken: 410,
-});
+const tokens = { tokenLifetimeMs: 60_000, expiredToken: 410 } as const;
+const tracker = await startTracker({ dialect: 'vendor', issues: 450, now, ...tokens });
 const { get, post, search, walk } = ask(tracker);
 afterAll(() => tracker.close());
 const truth = tracker.oracle();
@@ -29,41 +24,35 @@ describe('search by page token', () => {
     const { body } = await search({ jql: 'project = PAY', fields: ['id'], maxResults: 5000 });
     expect(body.isLast).toBe(true);
     expect(body).not.toHaveProperty('nextPageToken');
-    expect(body.issues).toHaveLength(
-      [...truth.issues.values()].filter((one) => one.projectKey === 'PAY').length,
-    );
+    const pay = [...truth.issues.values()].filter((one) => one.projectKey === 'PAY');
+    expect(body.issues).toHaveLength(pay.length);
   });
 
   test('5000 a page for ids and keys, 100 as soon as there is more to write', async () => {
-    expect((await search({ jql, fields: ['id', 'key'], maxResults: 5000 })).body.issues).toHaveLength(450);
-    expect((await search({ jql, fields: ['summary'], maxResults: 5000 })).body.issues).toHaveLength(100);
-    expect(
-      (await search({ jql, fields: ['id'], expand: 'changelog', maxResults: 5000 })).body.issues,
-    ).toHaveLength(100);
+    const cases = [
+      [450, { fields: ['id', 'key'] }],
+      [100, { fields: ['summary'] }],
+      [100, { fields: ['id'], expand: 'changelog' }],
+    ] as const;
+    for (const [count, more] of cases)
+      expect((await search({ jql, maxResults: 5000, ...more })).body.issues).toHaveLength(count);
   });
 
   test('an invalid body, a maxResults out of range and an unbounded query are refused', async () => {
     const payload = 'Invalid request payload. Refer to the REST API documentation and try again.';
     const six = { properties: ['a', 'b', 'c', 'd', 'e', 'f'] };
-    const refused = [
-      ...[{ startAt: 0 }, { total: 1 }, { jql: 5 }, { fields: 'summary' }, six].map((body) => [
-        body,
-        payload,
-      ]),
-      ...[0, -1, 5001, null].map((maxResults) => [{ maxResults }, 'between 1 and 5,000']),
-      ...['', 'ORDER BY key ASC', 'order by created'].map((query) => [
-        { jql: query },
-        'Unbounded JQL queries are not allowed here',
-      ]),
-    ] as const;
-    for (const [body, message] of refused) {
-      const reply = await search({ jql, ...Object(body) });
-      expect([body, reply.status, ...(reply.body.errorMessages ?? [])]).toEqual([
-        body,
-        400,
-        expect.stringContaining(String(message)),
-      ]);
-    }
+    const sizes = [0, -1, 5001, null].map((maxResults) => ({ maxResults }));
+    const unbounded = ['', 'ORDER BY key ASC', 'order by created'].map((query) => ({ jql: query }));
+    const refused = {
+      [payload]: [{ startAt: 0 }, { total: 1 }, { jql: 5 }, { fields: 'summary' }, six],
+      'between 1 and 5,000': sizes,
+      'Unbounded JQL queries are not allowed here': unbounded,
+    };
+    for (const [message, bodies] of Object.entries(refused))
+      for (const body of bodies) {
+        const errorMessages = [expect.stringContaining(message)];
+        expect(await search({ jql, ...body })).toMatchObject({ status: 400, body: { errorMessages } });
+      }
   });
 
   test('a token belongs to its query and dies with age; an empty one is the first page', async () => {
