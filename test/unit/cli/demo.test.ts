@@ -91,11 +91,8 @@ test('npm start is the demo where nothing is configured, and a sync of everythin
   expect((await demo.ended).code).toBe(130);
 
   const tracker = await startTracker({ issues: 20, projects: 1, users: 5, years: 1 });
-  const configured = {
-    TRACKER_BASE_URL: tracker.url,
-    TRACKER_EMAIL: tracker.email,
-    TRACKER_API_TOKEN: tracker.token,
-  };
+  const { url, email, token } = tracker;
+  const configured = { TRACKER_BASE_URL: url, TRACKER_EMAIL: email, TRACKER_API_TOKEN: token };
   const { code, out, err } = await tidemark('start', { env: { ...env, ...configured } });
   await tracker.close();
   expect(err).toContain(`made a new warehouse in ${home}\n`);
@@ -109,10 +106,7 @@ test('a command that is killed leaves a server, which the tidying process stops'
   open.kill('SIGKILL');
   await open.ended;
   expect(await counts(url, [])).toEqual({});
-  const tidy = run(fileURLToPath(new URL('../../../src/cli/stop-embedded.ts', import.meta.url)), [
-    String(open.pid),
-    home,
-  ]);
-  expect(await tidy.ended()).toBe(0);
+  const tidying = fileURLToPath(new URL('../../../src/cli/stop-embedded.ts', import.meta.url));
+  expect(await run(tidying, [String(open.pid), home]).ended()).toBe(0);
   expect(await counts(url, [])).toBeUndefined();
 }, 60_000);

@@ -57,10 +57,9 @@ test.each([
 });
 
 test('a message keeps its lines, loses credentials, and cannot be forged by a source', () => {
-  expect(describe(new errors.Misconfigured('two problems:\n  a\n  b')).message).toBe(
-    'two problems:\n    a\n    b',
-  );
-  expect(describe(new Error('at postgres://u:p@h/db\x1b[2J')).message).toBe('at postgres://***@h/db\\x1b[2J');
+  const message = (text: string) => describe(new Error(text)).message;
+  expect(message('two problems:\n  a\n  b')).toBe('two problems:\n    a\n    b');
+  expect(message('at postgres://u:p@h/db\x1b[2J')).toBe('at postgres://***@h/db\\x1b[2J');
   expect(describe(new errors.LockHeld('m')).code).toBe('lock_held');
 });
 

@@ -24,19 +24,12 @@ const at = (stream: string, received: number, expected?: number): RunEvent => ({
   expected,
   retries: 0,
 });
+const counts = { ...noCounts, received: 5000, inserted: 5000 };
+const receipt = { expected: 5000, fetched: 5000, landed: 5000 };
 const finished = (stream: string, more: Partial<StreamReport> = {}): RunEvent => ({
   type: 'stream.finished',
   pipeline,
-  report: {
-    stream,
-    status: 'ok',
-    counts: { ...noCounts, received: 5000, inserted: 5000 },
-    receipt: { expected: 5000, fetched: 5000, landed: 5000 },
-    deleted: 0,
-    slices: 1,
-    seconds: 4.1,
-    ...more,
-  },
+  report: { stream, status: 'ok', counts, receipt, deleted: 0, slices: 1, seconds: 4.1, ...more },
 });
 const run: RunEvent = { type: 'run.started', pipeline, runId: '7', kind: 'sync' };
 const note = (level: 'info' | 'warn', message: string): RunEvent => ({
@@ -47,26 +40,17 @@ const note = (level: 'info' | 'warn', message: string): RunEvent => ({
 });
 
 /** Keeps what is written. */
-function paper(
-  live = false,
-): Sink & { readonly text: () => string; readonly lines: () => readonly string[] } {
-  const stream = new PassThrough();
+function paper(live = false) {
   let text = '';
-  stream.on('data', (chunk) => {
-    text += chunk;
+  const stream = new PassThrough().on('data', (more) => {
+    text += more;
   });
   const write = (more: string) => void stream.write(more);
-  return {
-    write,
-    line: (line = '') => write(`${line}\n`),
-    paint: (_, each) => each,
-    live,
-    columns: 120,
-    stream,
-    flush: async () => undefined,
-    text: () => text,
-    lines: () => text.split('\n').filter((line) => line !== ''),
+  const sink: Sink = {
+    ...{ write, line: (line = '') => write(`${line}\n`), paint: (_, each) => each },
+    ...{ live, columns: 120, stream, flush: async () => undefined },
   };
+  return { ...sink, text: () => text, lines: () => text.split('\n').filter((line) => line !== '') };
 }
 
 async function open(live: boolean, options: ProgressOptions & { json?: boolean; quiet?: boolean } = {}) {

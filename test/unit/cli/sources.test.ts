@@ -15,20 +15,15 @@ describe('the proxy of the environment', async () => {
   const proxy = await forwardProxy(closed.port);
   afterAll(() => Promise.all([proxy.close(), closed.close()]));
   const config = (more: NodeJS.ProcessEnv): Settings =>
-    readConfig(
-      {
-        HTTP_PROXY: proxy.url,
-        TRACKER_BASE_URL: 'http://tracker.example',
-        TRACKER_EMAIL: 'me@x.example',
-        TRACKER_API_TOKEN: 'x',
-        ADS_BASE_URL: 'http://ads.example/ads/v3',
-        ADS_ACCESS_TOKEN: 'x',
-        WORKFLOW_BASE_URL: 'http://workflow.example',
-        ...more,
-      },
-      import.meta.dirname,
-      connectors,
-    );
+    readConfig({ HTTP_PROXY: proxy.url, ...sources, ...more }, import.meta.dirname, connectors);
+  const sources = {
+    TRACKER_BASE_URL: 'http://tracker.example',
+    TRACKER_EMAIL: 'me@x.example',
+    TRACKER_API_TOKEN: 'x',
+    ADS_BASE_URL: 'http://ads.example/ads/v3',
+    ADS_ACCESS_TOKEN: 'x',
+    WORKFLOW_BASE_URL: 'http://workflow.example',
+  };
   const refresh = {
     ADS_ACCESS_TOKEN: '',
     ADS_CLIENT_ID: 'i',
@@ -52,10 +47,8 @@ describe('the proxy of the environment', async () => {
   });
 
   test('carries notifications', () => {
-    const urls = {
-      TIDEMARK_WEBHOOK_URL: 'https://hook.example/1',
-      TIDEMARK_SLACK_WEBHOOK_URL: 'https://hook.example/2',
-    };
+    const url = 'https://hook.example/1';
+    const urls = { TIDEMARK_WEBHOOK_URL: url, TIDEMARK_SLACK_WEBHOOK_URL: url };
     const { channels } = outboundOf({ db: {} as TestDatabase['warehouse']['db'] }, config(urls));
     expect(channels.map(({ proxies }) => proxies?.http?.reveal())).toEqual(Array(2).fill(`${proxy.url}/`));
   });

@@ -71,7 +71,8 @@ const later = async (): Promise<void> => {
   await query(`update ops.notifications set next_at = clock_timestamp() where status = 'pending'`);
   await checkHealth(outbound(), ['tracker'], [], signal);
 };
-const sent = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
+/** What the webhook has received so far. */
+const sent = () => hook.received.map(({ body }) => JSON.parse(body).type.slice('pipeline.'.length) as string);
 
 describe('notifications', () => {
   test('a lost run gives no message once another has taken its pipeline', async () => {
@@ -80,7 +81,7 @@ describe('notifications', () => {
     await afterRun(outbound(), frozen, signal);
     expect(sent()).toEqual([]);
     await ended('lost');
-    expect(sent()).toEqual(['pipeline.failed']);
+    expect(sent()).toEqual(['failed']);
   });
 
   test('only changes are sent: a failure, another kind of failure and the recovery, once each, to every channel', async () => {
@@ -92,7 +93,7 @@ describe('notifications', () => {
     await ended('partly_failed');
     await ended('succeeded');
     await ended('succeeded');
-    expect(sent()).toEqual(['pipeline.failed', 'pipeline.partly_failed', 'pipeline.recovered']);
+    expect(sent()).toEqual(['failed', 'partly_failed', 'recovered']);
     expect(slack.received).toHaveLength(3);
     const [first] = slack.received;
     expect(JSON.parse(first?.body ?? '').text).toMatch(
@@ -113,35 +114,33 @@ describe('notifications', () => {
   test('what does not arrive is repeated with the same id; a redirect is not followed', async () => {
     hook.answers.push(500, 'drop', 302);
     await ended('failed');
-    for (let i = 0; i < 3; i += 1) await later();
-    await later();
-    expect(hook.answers).toEqual([]);
-    expect(hook.received).toHaveLength(4);
-    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    for (let i = 0; i < 4; i += 1) await later();
+    const ids = hook.received.map(({ headers }) => headers['webhook-id']);
+    expect([hook.answers.length, ids.length, new Set(ids).size]).toEqual([0, 4, 1]);
     expect(
       await query(`select status, attempts, error from ops.notifications where channel = 'webhook'`),
     ).toEqual([{ status: 'sent', attempts: 4, error: null }]);
   });
 
   test('a message waits for older ones of its pipeline: the last that arrives is the current state', async () => {
-    const sentInOrder = async () => {
+    const arrives = async (...events: readonly string[]): Promise<void> => {
       const text = `select event from ops.notifications where channel = 'webhook' and status = 'sent' order by sent_at`;
-      return (await query(text)).map(({ event }) => event);
+      expect((await query(text)).map(({ event }) => event)).toEqual(events);
     };
     await ended('failed');
     hook.answers.push(503);
     await ended('succeeded');
     await ended('failed');
-    expect(await sentInOrder()).toEqual(['failed']);
+    await arrives('failed');
     await later();
     expect(hook.answers).toEqual([]);
-    expect(await sentInOrder()).toEqual(['failed', 'recovered', 'failed']);
+    await arrives('failed', 'recovered', 'failed');
     hook.answers.push(503);
     await ended('succeeded');
     await ended('failed', { pipeline: 'ads' });
-    expect(await sentInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed']);
+    await arrives('failed', 'recovered', 'failed', 'failed');
     await later();
-    expect(await sentInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed', 'recovered']);
+    await arrives('failed', 'recovered', 'failed', 'failed', 'recovered');
   });
 
   test('what cannot be delivered for a day is given up, and no error shows the address', async () => {
@@ -159,29 +158,21 @@ describe('notifications', () => {
     setDefaultCACertificates([...before, other]);
     const far = await play.misbehaving(() => play.status(204), { key, cert: other });
     const [open, closed] = [await forwardProxy(far.port), await forwardProxy(far.port, 407)];
-    const by = ({ url }: ForwardProxy): Outbound => ({
-      ...outbound(),
-      channels: [
-        {
-          name: 'webhook',
-          url: { reveal: () => 'https://other.example/hook/very-secret-path' },
-          proxies: { https: { reveal: () => url }, except: [] },
-        },
-      ],
-    });
+    const url = { reveal: () => 'https://other.example/hook/very-secret-path' };
+    const by = (proxy: ForwardProxy): Outbound => {
+      const proxies = { https: { reveal: () => proxy.url }, except: [] };
+      return { ...outbound(), channels: [{ name: 'webhook', url, proxies }] };
+    };
     try {
       await afterRun(by(closed), report('failed'), signal);
       const rows = await query('select status, error from ops.notifications');
-      expect(rows).toEqual([
-        { status: 'pending', error: expect.stringMatching(/the proxy 127\.0\.0\.1:\d+ wants a user/) },
-      ]);
+      const error = expect.stringMatching(/the proxy 127\.0\.0\.1:\d+ wants a user/);
+      expect(rows).toEqual([{ status: 'pending', error }]);
       expect(JSON.stringify(rows)).not.toContain('very-secret');
       await query('update ops.notifications set next_at = now()');
       await checkHealth(by(open), [], [], signal);
-      expect([open.asked, far.requests.map(({ url }) => url)]).toEqual([
-        ['CONNECT other.example:443'],
-        ['/hook/very-secret-path'],
-      ]);
+      expect(open.asked).toEqual(['CONNECT other.example:443']);
+      expect(far.requests).toMatchObject([{ url: '/hook/very-secret-path' }]);
     } finally {
       setDefaultCACertificates(before);
       await Promise.all([open.close(), closed.close(), far.close()]);
@@ -190,7 +181,7 @@ describe('notifications', () => {
 
   test('two processes that find the same failure send it once', async () => {
     await Promise.all(Array.from({ length: 6 }, () => ended('failed')));
-    expect(sent()).toEqual(['pipeline.failed']);
+    expect(sent()).toEqual(['failed']);
   });
 
   test('while the state stays bad, a reminder is sent once a day', async () => {
@@ -198,51 +189,40 @@ describe('notifications', () => {
     await query(`update ops.health set notified_at = clock_timestamp() - interval '25 hours'`);
     await ended('failed');
     await ended('failed');
-    expect(sent()).toEqual(['pipeline.failed', 'pipeline.reminder']);
+    expect(sent()).toEqual(['failed', 'reminder']);
   });
 
-  test('a pipeline whose runs stopped is stale, and sent once', async () => {
+  test('a pipeline whose runs stopped is stale, as in status, and sent once; its walks alone count', async () => {
+    const freshness = async () => (await streamStates(database.warehouse.db)).map((each) => each.freshness);
     await staleStream('issues');
-    await later();
-    await later();
-    expect(sent()).toEqual(['pipeline.stale']);
+    for (let times = 0; times < 2; times += 1) await later();
+    expect([await freshness(), sent()]).toEqual([['stale'], ['stale']]);
     expect(JSON.parse(hook.received[0]?.body ?? '').data).toMatchObject({
       cause: 'issues was last complete 30 hours ago; no run brought it up to date since',
       next: 'tidemark sync tracker',
     });
     await ended('failed');
     await later();
-    await query('update ops.walks set opened_at = now()');
+    await query('update ops.walks set opened_at = now(), closed_at = now()');
     await ended('succeeded');
-    expect(sent()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
-  });
-
-  test('a source without a clock is stale by its walks alone, as in status', async () => {
-    await staleStream('issues');
-    const freshness = async () => (await streamStates(database.warehouse.db)).map((each) => each.freshness);
-    await later();
-    expect([await freshness(), sent()]).toEqual([['stale'], ['pipeline.stale']]);
-    await query(`update ops.walks set opened_at = now(), closed_at = now()`);
-    await ended('succeeded');
-    // It stated the time once, through another proxy.
+    // A source without a clock stated the time once, through another proxy.
     await query(`insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
       select source_id, 'issues', now() - interval '60 hours', 1, now() - interval '60 hours' from ops.sources`);
     await later();
-    expect([await freshness(), sent()]).toEqual([['fresh'], ['pipeline.stale', 'pipeline.recovered']]);
+    expect([await freshness(), sent()]).toEqual([['fresh'], ['stale', 'failed', 'recovered']]);
   });
 
   test('a run that succeeds and leaves a stream stale recovers nothing', async () => {
     await staleStream('users', "'forbidden', 'GET /users answered 403'");
-    const run = async (status: RunStatus) => {
+    for (const status of ['succeeded', 'succeeded', 'failed', 'succeeded'] as const) {
       await ended(status);
       await later();
-    };
-    for (const status of ['succeeded', 'succeeded', 'failed', 'succeeded'] as const) await run(status);
-    const bad = ['pipeline.stale', 'pipeline.failed', 'pipeline.stale'];
+    }
+    const bad = ['stale', 'failed', 'stale'];
     expect(sent()).toEqual(bad);
     await query('update ops.walks set opened_at = now()');
-    await run('succeeded');
-    expect(sent()).toEqual([...bad, 'pipeline.recovered']);
+    await ended('succeeded');
+    expect(sent()).toEqual([...bad, 'recovered']);
   });
 
   test('a successful run of a part neither recovers a pipeline nor is handed over', async () => {
@@ -252,26 +232,23 @@ describe('notifications', () => {
     for (const kind of ['sync', 'full'] as const) await ended('succeeded', { kind }, some);
     await ended('succeeded', { kind: 'replay' }, { replay: {} });
     const handoffs = () => query('select run_key from ops.handoffs');
-    expect([sent(), await handoffs()]).toEqual([['pipeline.failed'], []]);
+    expect([sent(), await handoffs()]).toEqual([['failed'], []]);
     await ended('succeeded');
-    expect(sent()).toEqual(['pipeline.failed', 'pipeline.recovered']);
+    expect(sent()).toEqual(['failed', 'recovered']);
     expect(await handoffs()).toEqual([{ run_key: String(runs) }]);
   });
 
   test('the next command shows the run or the request', async () => {
-    const found: readonly [string, RunRef][] = [
-      ['tracker', { run: '12' }],
-      ['nightly', { request: 'nightly-sync-20260302T0200' }],
+    const found: readonly [string, RunRef, string][] = [
+      ['tracker', { run: '12' }, 'runs 12'],
+      ['nightly', { request: 'nightly-sync-20260302T0200' }, 'remote log nightly nightly-sync-20260302T0200'],
       // An id that a caller chose, as the number of a build.
-      ['ads', { request: '12' }],
+      ['ads', { request: '12' }, 'remote log ads 12'],
     ];
-    for (const [pipeline, which] of found)
+    for (const [pipeline, which, next] of found) {
       await checkHealth(outbound(), [], [{ state: 'failed', cause: 'parked', pipeline, which }], signal);
-    expect(hook.received.map(({ body }) => JSON.parse(body).data.next)).toEqual([
-      'tidemark runs 12',
-      'tidemark remote log nightly nightly-sync-20260302T0200',
-      'tidemark remote log ads 12',
-    ]);
+      expect(JSON.parse(hook.received.at(-1)?.body ?? '').data.next).toBe(`tidemark ${next}`);
+    }
   });
 
   test('a stuck nightly request recovers by success, and the next one that is stuck is sent anew', async () => {
@@ -285,18 +262,18 @@ describe('notifications', () => {
       const stuck = { pipeline: 'nightly', state: 'stuck', which: { request: id }, cause: null } as const;
       await checkHealth(outbound(), ['tracker'], [stuck], signal);
       if (status === undefined) return;
-      await query(
-        'update ops.dag_runs set status = $2, finished_at = clock_timestamp() where dag_run_id = $1',
-        [id, status],
-      );
+      await query(`update ops.dag_runs set status = $2, finished_at = now() where dag_run_id = $1`, [
+        id,
+        status,
+      ]);
       await later();
     };
     await request('n1', 'sync', 'partly_failed');
     await request('n2', 'reconcile', 'succeeded');
-    expect(sent()).toEqual(['pipeline.stuck']);
+    expect(sent()).toEqual(['stuck']);
     await request('n3', 'sync', 'succeeded');
     await later();
     await request('n4', 'sync');
-    expect(sent()).toEqual(['pipeline.stuck', 'pipeline.recovered', 'pipeline.stuck']);
+    expect(sent()).toEqual(['stuck', 'recovered', 'stuck']);
   });
 });

@@ -41,12 +41,9 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     const { body } = await engine.ask(`/dag-runs/${dag}/${id}`);
     return (body as { dagRunDetails: Run }).dagRunDetails;
   };
-  const start = async (dag: string, dagRunId: string): Promise<void> => {
-    expect(await engine.ask(`/dags/${dag}/start`, { dagRunId })).toMatchObject({
-      status: 200,
-      body: { dagRunId },
-    });
-  };
+  /** A POST that the engine accepts. */
+  const post = async (route: string, body: object = {}): Promise<void> =>
+    expect(await engine.ask(route, body)).toMatchObject({ status: 200 });
   const becomes = (dag: string, id: string, label: string): Promise<Run> =>
     until(`${dag} ${id} becoming ${label}`, async () => {
       const run = await runAt(dag, id).catch(() => undefined);
@@ -57,7 +54,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     engine = await startEngine(files);
     rig = await openSourceRig((observe) => openWorkflow({ baseUrl: engine.url, dags: [] }, { observe }));
     for (const [dag, id] of Object.entries({ good: 'g1', bad: 'b1', long: 'l1', good_too: 't1' }))
-      await start(dag, id);
+      await post(`/dags/${dag}/start`, { dagRunId: id });
     await becomes('good', 'g1', 'succeeded');
     await becomes('bad', 'b1', 'failed');
     await becomes('long', 'l1', 'running');
@@ -78,17 +75,10 @@ describe.skipIf(!hasEngine)('the real engine', () => {
   const inEngine = async (...ids: readonly (readonly [string, string])[]) => {
     const runs = await Promise.all(ids.map(([dag, id]) => runAt(dag, id)));
     return runs
-      .map(({ name, dagRunId, status, statusLabel, startedAt, finishedAt, params }) => ({
-        ...{
-          name,
-          dagRunId,
-          status,
-          statusLabel,
-          startedAt,
-          finishedAt: finishedAt === '-' ? '' : finishedAt,
-        },
-        params: params ?? null,
-      }))
+      .map(({ name, dagRunId, status, statusLabel, startedAt, finishedAt: end, params = null }) => {
+        const finishedAt = end === '-' ? '' : end;
+        return { name, dagRunId, status, statusLabel, startedAt, finishedAt, params };
+      })
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   };
   const all = [
@@ -107,15 +97,11 @@ describe.skipIf(!hasEngine)('the real engine', () => {
        where dag_name in ('bad', 'good') order by dag_name, position`,
     );
     const fine = { kind: 'step', status: 'succeeded', state: 'succeeded', error: null };
+    const failed = { status: 'failed', state: 'failed', error: expect.stringContaining('exit status 3') };
+    const aborted = { status: 'aborted', state: 'aborted', error: 'upstream failed' };
     expect(steps).toEqual([
-      {
-        ...{ dag_name: 'bad', step_name: 'one', kind: 'step', status: 'failed', state: 'failed' },
-        ...{ error: expect.stringContaining('exit status 3') },
-      },
-      {
-        ...{ dag_name: 'bad', step_name: 'two', kind: 'step', status: 'aborted', state: 'aborted' },
-        ...{ error: 'upstream failed' },
-      },
+      { dag_name: 'bad', step_name: 'one', kind: 'step', ...failed },
+      { dag_name: 'bad', step_name: 'two', kind: 'step', ...aborted },
       { dag_name: 'bad', step_name: 'onFailure', ...fine, kind: 'onFailure' },
       { dag_name: 'good', step_name: 'one', ...fine },
       { dag_name: 'good', step_name: 'two', ...fine },
@@ -126,27 +112,21 @@ describe.skipIf(!hasEngine)('the real engine', () => {
   });
 
   test('a second run writes nothing, and a run that was stopped since is read again', async () => {
-    expect(await rig.sync()).toMatchObject({
-      status: 'succeeded',
-      counts: { inserted: 0, updated: 0 },
-      deleted: 0,
-    });
-    expect(await engine.ask('/dag-runs/long/l1/stop', {})).toMatchObject({ status: 200 });
+    const unchanged = { status: 'succeeded', counts: { inserted: 0, updated: 0 }, deleted: 0 };
+    expect(await rig.sync()).toMatchObject(unchanged);
+    await post('/dag-runs/long/l1/stop');
     await becomes('long', 'l1', 'aborted');
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(await inEngine(...all));
-    expect(
-      await rig.rows(
-        `select status, state, finished_at is not null as ended from workflow.dag_runs where dag_name = 'long'`,
-      ),
-    ).toEqual([{ status: 'aborted', state: 'aborted', ended: true }]);
+    const long = `select state, finished_at is not null as ended from workflow.dag_runs where dag_name = 'long'`;
+    expect(await rig.rows(long)).toEqual([{ state: 'aborted', ended: true }]);
   });
 
   test('a run that is retried under its id stays one row, as it went the last time', async () => {
     const before = await runAt('bad', 'b1');
     // The engine gives whole seconds: within the same one a retry would look like the first try.
     await sleep(Math.max(0, Date.parse(before.startedAt) + 1_000 - Date.now()));
-    expect(await engine.ask('/dag-runs/bad/b1/retry', { dagRunId: 'b1' })).toMatchObject({ status: 200 });
+    await post('/dag-runs/bad/b1/retry', { dagRunId: 'b1' });
     await until('the retry', async () => {
       const now = await runAt('bad', 'b1');
       return now.startedAt !== before.startedAt && now.statusLabel === 'failed' ? now : undefined;
@@ -157,12 +137,8 @@ describe.skipIf(!hasEngine)('the real engine', () => {
 
   test('a run that was started under a name of its own, or from a definition of its own, is read as well', async () => {
     const spec = 'steps:\n  - name: one\n    command: echo inline\n';
-    expect(await engine.ask('/dags/good/start', { dagRunId: 'o1', dagName: 'aside' })).toMatchObject({
-      status: 200,
-    });
-    expect(await engine.ask('/dag-runs', { dagRunId: 'i1', name: 'inline', spec })).toMatchObject({
-      status: 200,
-    });
+    await post('/dags/good/start', { dagRunId: 'o1', dagName: 'aside' });
+    await post('/dag-runs', { dagRunId: 'i1', name: 'inline', spec });
     await becomes('aside', 'o1', 'succeeded');
     await becomes('inline', 'i1', 'succeeded');
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
@@ -178,19 +154,16 @@ describe.skipIf(!hasEngine)('the real engine', () => {
       for (let times = 0; times < 2; times++)
         expect(await control.start('long', how, signal)).toEqual({ runId: how.runId });
       await becomes('long', how.runId, 'running');
-      expect(await control.status('long', how.runId, signal)).toMatchObject({
-        ...{ runId: how.runId, state: 'active', label: 'running', params: how.params },
-      });
+      const running = { ...how, state: 'active', label: 'running' };
+      expect(await control.status('long', how.runId, signal)).toMatchObject(running);
       expect(await control.status('long', 'never-started', signal)).toBeUndefined();
       await expect(control.start('nothing', how, signal)).rejects.toMatchObject({ code: 'missing' });
-      expect(await engine.ask(`/dag-runs/long/${how.runId}/stop`, {})).toMatchObject({ status: 200 });
+      await post(`/dag-runs/long/${how.runId}/stop`);
       await becomes('long', how.runId, 'aborted');
       // Where nothing runs it does not show another run for an id that it does not know: it fails.
       expect(await control.status('long', 'never-started', signal)).toBeUndefined();
-      expect(await control.status('long', how.runId, signal)).toMatchObject({
-        state: 'failed',
-        label: 'aborted',
-      });
+      const aborted = { state: 'failed', label: 'aborted' };
+      expect(await control.status('long', how.runId, signal)).toMatchObject(aborted);
     } finally {
       await control.close();
     }
