@@ -5,7 +5,6 @@ import { sources } from '../../docs/generate.ts';
 import { detailsIn } from '../../src/connectors/dagu/client.ts';
 import { dagIn, runIn } from '../../src/connectors/dagu/transform.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
-import { isObject } from '../../src/core/record-object.ts';
 import type { Slice, Stream } from '../../src/core/stream.ts';
 import { csvLine } from '../support/csv-line.ts';
 import { catalogue, walks } from '../unit/connectors/jira/transform/issue-record.ts';
@@ -61,12 +60,10 @@ const issueFields: Schema = {
   ),
 };
 const sprint = jira.examples['/rest/agile/1.0/sprint/{sprintId}'];
-const link = (missing: 'inwardIssue' | 'outwardIssue'): Pattern => ({
-  ...tracker('IssueLink'),
-  [missing]: null,
-});
+const link = (missing: string): Pattern => ({ ...tracker('IssueLink'), [missing]: null });
 /** A list that came whole. */
 const whole = { startAt: 0, maxResults: 5, total: 1 };
+const ofSprint = { id: 1, name: 'S', state: 'active', boardId: 2, goal: 'g' };
 const option = () => ({ value: new Leaf(), id: new Leaf() });
 const issue = (): Pattern => ({
   ...tracker('IssueBean'),
@@ -75,11 +72,7 @@ const issue = (): Pattern => ({
     issuelinks: [link('outwardIssue'), link('inwardIssue')],
     comment: { ...whole, comments: [tracker('Comment')] },
     worklog: { ...whole, worklogs: [{ ...tracker('Worklog'), issueId: null }] },
-    customfield_10020: [
-      patternLike({
-        ...{ id: 1, name: 'S', state: 'active', boardId: 2, goal: 'g', startDate: '2020-01-01T00:00:00Z' },
-      }),
-    ],
+    customfield_10020: [patternLike({ ...ofSprint, startDate: '2020-01-01T00:00:00Z' })],
     // What servers with the agile API's fields add.
     epic: patternLike({ id: 1, key: 'PROJ-1', name: 'e', done: true }),
     closedSprints: [patternLike(sprint)],
@@ -108,11 +101,9 @@ const insight = (): Pattern => ({
 const csvRow = (): Pattern => ({
   DAY: '2026-01-01',
   ...Object.fromEntries(
-    [...namesIn('AsyncReportDimension'), ...namesIn('AsyncReportMetric'), 'A new one'].map((name) => [
-      name,
-      new Leaf(),
-    ]),
+    ['AsyncReportDimension', 'AsyncReportMetric'].flatMap(namesIn).map((name) => [name, new Leaf()]),
   ),
+  'A new one': new Leaf(),
 });
 
 /** Records of Dagu 1.30.2 and 2.6.5. */
@@ -140,6 +131,8 @@ const dagRun = {
   ...{ preconditions: [{ condition: 'c', expected: 'e' }], nodes: [node], onExit: node },
 };
 
+/** The document types the times of a draft as text; its example has instants. */
+const flight = { start_time: new Leaf('date-time'), end_time: new Leaf('date-time') };
 /** The records of each stream, in each form in which servers send them. */
 const records: Readonly<Record<string, readonly Pattern[]>> = {
   fields: [tracker('Field'), tracker('FieldDetails')],
@@ -161,10 +154,7 @@ const records: Readonly<Record<string, readonly Pattern[]>> = {
   assets: [platform('AssetResponse')],
   audiences: [platform('AudienceResponse')],
   campaign_drafts: [platform('CampaignDraft')],
-  // The document types its times as text; its example has instants.
-  ad_set_drafts: [
-    { ...platform('AdSetDraft'), start_time: new Leaf('date-time'), end_time: new Leaf('date-time') },
-  ],
+  ad_set_drafts: [{ ...platform('AdSetDraft'), ...flight }],
   ad_drafts: [platform('AdDraft')],
   change_history: [platform('ChangeHistoryRow')],
   report_daily: [reportRow('2026-01-02T00:00:00Z')],
@@ -269,9 +259,6 @@ test('every reason is needed', () => {
 
 test('a lost member is found', () => {
   const pattern = patternLike({ id: 1, kept: 'a', lost: { within: true } });
-  const via = (record: unknown) => ({
-    row: { kept: isObject(record) ? String(record.kept) : null },
-    children: {},
-  });
+  const via = (record: unknown) => ({ row: { kept: String(Object(record).kept) }, children: {} });
   expect(lostBy(via, pattern)).toEqual(['id', 'lost.within', 'lost.newIn_lost', 'newIn_record']);
 });
