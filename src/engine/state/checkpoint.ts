@@ -32,11 +32,7 @@ export interface Checkpoint {
 }
 
 /** The stored watermark of a stream, if a walk over it was ever completed. */
-export async function checkpointOf(
-  db: Db,
-  sourceId: number,
-  stream: string,
-): Promise<Checkpoint | undefined> {
+export async function checkpointOf(db: Db, sourceId: number, stream: string) {
   const query = sql<Checkpoint>`select watermark, full_at as "fullAt", scope, fields from ops.checkpoints
     where source_id = ${sourceId} and stream = ${stream}`;
   return (await rowsOf(query, db))[0];

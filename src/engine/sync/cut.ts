@@ -24,10 +24,7 @@ export const span = (from: Date, to: Date): Window | undefined =>
   from < to ? { field: 'day', from, to } : undefined;
 
 /** The days that the source has: from the beginning of history to the last day that is read. */
-export function daysThere(
-  { start, oldest, present }: Days,
-  clock: Date,
-): { readonly from: Date; readonly to: Date } {
+export function daysThere({ start, oldest, present }: Days, clock: Date) {
   const today = midnight(clock);
   const from = oldest === undefined ? midnight(start) : later(midnight(start), plusDays(today, -oldest));
   return { from, to: present ? plusDays(today, 1) : today };
@@ -65,11 +62,9 @@ export const cutByCount = (
 function cutEvenly(slice: Slice, parts: number, unit: number, clock: Date): readonly Slice[] | undefined {
   const { from = clock, to = clock } = slice.window ?? {};
   const step = (to.getTime() - from.getTime()) / parts;
-  const nth = (at: number): Date => new Date(Math.floor((from.getTime() + step * at) / unit) * unit);
-  return cutAt(
-    slice,
-    Array.from({ length: parts - 1 }, (_, at) => nth(at + 1)),
-  );
+  const cuts = Array.from({ length: parts - 1 }, (_, at) => from.getTime() + step * (at + 1));
+  const whole = cuts.map((cut) => new Date(Math.floor(cut / unit) * unit));
+  return cutAt(slice, whole);
 }
 
 /** Cuts a slice at the moments, in ascending order, that lie within it; undefined where none does. */
@@ -109,10 +104,7 @@ export async function readAll<S>(
 }
 
 /** The parts of a slice that is too large, each resumable by itself; of any other its records, as far as known. */
-export async function splitIfLarge(
-  walking: WalkContext,
-  open: OpenSlice,
-): Promise<{ readonly parts?: readonly OpenSlice[]; readonly count?: number | undefined }> {
+export async function splitIfLarge(walking: WalkContext, open: OpenSlice) {
   const { context, stream, walk, tally, unread } = walking;
   const { slice } = open;
   // A window of changes is open and usually small.

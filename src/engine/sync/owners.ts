@@ -2,14 +2,14 @@
 
 import { sql } from 'kysely';
 import { noCounts } from '../../core/run.ts';
-import type { Partition, Slice, Stream } from '../../core/stream.ts';
+import type { Partition, Slice } from '../../core/stream.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/commit.ts';
-import type { RunContext } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
+import type { Planning } from './plan.ts';
 
 export interface Owner {
   /** Undefined for the only owner of a stream without partitions. */
@@ -27,12 +27,10 @@ export interface Owner {
  * on with.
  */
 export async function ownersOf(
-  {
-    context: { deps, run },
-    stream,
-  }: { readonly context: Pick<RunContext, 'deps' | 'run'>; readonly stream: Stream },
+  { context, stream }: Pick<Planning, 'context' | 'stream'>,
   interrupted?: string,
 ): Promise<readonly Owner[]> {
+  const { deps, run } = context;
   if (stream.partitions === undefined) return [{ owner: '{}', isActive: true, isListed: true }];
   const { table, columns, where = 'true', active, listed = 'true' } = stream.partitions;
   const named = Object.entries(columns);

@@ -99,14 +99,12 @@ async function planChanges(
   windows: Windows,
 ): Promise<WalkPlan | undefined> {
   const { clock = checkpoint.watermark, signal, deps } = planning.context;
-  const kind = 'incremental';
   const field = await windows.changes(signal);
-  if (field === 'updated') {
-    const window = windowSince(deps, field, await lowMark(planning, checkpoint));
-    return { kind, words: 'changes', window };
-  }
-  if (!isFresh(planning)) return undefined;
-  return { kind, words: recentWords, window: windowSince(deps, field, earlier(clock, checkpoint.watermark)) };
+  const isAll = field === 'updated';
+  if (!isAll && !isFresh(planning)) return undefined;
+  const since = isAll ? await lowMark(planning, checkpoint) : earlier(clock, checkpoint.watermark);
+  const words = isAll ? 'changes' : recentWords;
+  return { kind: 'incremental', words, window: windowSince(deps, field, since) };
 }
 
 /** What changed or was created since the moment, and somewhat before it. */
@@ -123,19 +121,17 @@ const recentWords = 'recent';
  * the newest change in the warehouse if that is older (a source whose index lags does not show its
  * changes when the clock says it should; guarantee G4). Records dated in the future do not count.
  */
-async function lowMark(
-  { context, stream, walks }: Planning,
-  { watermark, fullAt }: Checkpoint,
-): Promise<Date> {
+async function lowMark(planning: Planning, { watermark, fullAt }: Checkpoint): Promise<Date> {
+  const { context, stream, walks } = planning;
   const { order, schema, name } = stream.table;
   const isRecent = walks.find(({ isOpen }) => !isOpen)?.words === recentWords;
   const shown = isRecent ? (fullAt ?? watermark) : watermark;
   if (order === undefined) return shown;
-  type Row = { readonly newest: Date | null };
-  const query = sql<Row>`select max(${sql.id(order)}) as newest from ${sql.id(schema, name)}
+  const newest = sql`max(${sql.id(order)})`;
+  const query = sql<{ low: Date }>`select least(${newest}, ${shown}) as low from ${sql.id(schema, name)}
     where source_id = ${context.run.sourceId} and ${sql.id(order)} <= ${watermark}`;
   const [row] = await withRetry(() => rowsOf(query, context.deps.warehouse.db));
-  return earlier(shown, row?.newest ?? shown);
+  return row?.low ?? shown;
 }
 
 /** Days between two walks over everything, of a source that cannot filter by change. */

@@ -38,8 +38,8 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
 
 class WalkReader {
   readonly #problems: Problem[] = [];
-  /** Owners whose refusal was confirmed by a second request, and their slices. */
-  readonly #refused = new Map<string, { error: Missing | Forbidden; slices: readonly OpenSlice[] }>();
+  /** Slices whose owner refused them (404, 403), confirmed by a second request. */
+  readonly #refused: { readonly open: OpenSlice; readonly error: Missing | Forbidden }[] = [];
   readonly #walking: WalkContext;
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
@@ -53,7 +53,7 @@ class WalkReader {
     await readAll(this.#walking.context, slices, (open, context) =>
       this.#readOrCut({ ...this.#walking, context }, open).catch((error) => this.#failed(open, error)),
     );
-    if (this.#refused.size > 0) await this.#judge();
+    if (this.#refused.length > 0) await this.#judge();
     return this.#problems;
   }
 
@@ -62,7 +62,7 @@ class WalkReader {
     const { context, stream } = walking;
     const { parts, count } = await splitIfLarge(walking, open);
     if (parts !== undefined) return parts;
-    const refused = this.#refused.get(open.owner);
+    const refused = this.#refused.find((one) => one.open.owner === open.owner);
     if (refused !== undefined) throw refused.error;
     await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
     const end = await confirmed((doubt) => readSlice(walking, open, count, doubt));
@@ -78,10 +78,8 @@ class WalkReader {
     if (!(error instanceof TidemarkError) || error instanceof Fenced) throw error;
     const isRefused = error instanceof Missing || error instanceof Forbidden;
     if (error instanceof TooOld) tell(context, 'warn', await this.#leave(open, error, 'absent'));
-    else if (isRefused && stream.partitions !== undefined) {
-      const { slices = [] } = this.#refused.get(open.owner) ?? {};
-      this.#refused.set(open.owner, { error, slices: [...slices, open] });
-    } else {
+    else if (isRefused && stream.partitions !== undefined) this.#refused.push({ open, error });
+    else {
       const reason = await this.#leave(open, error, 'failed');
       if (endsRun(error) || isRefused) throw error;
       this.#problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
@@ -96,10 +94,10 @@ class WalkReader {
     const listed = new Set(owners.flatMap((one) => (one.isListed ? one.owner : [])));
     // If an owner failed or answered 403, a 404 of another owner does not prove that the endpoint is missing.
     const mayHave = this.#answered || this.#problems.length > 0;
-    const isClosed = [...this.#refused.values()].some(({ error }) => error instanceof Forbidden);
-    for (const [owner, { error, slices }] of this.#refused) {
+    const isClosed = this.#refused.some(({ error }) => error instanceof Forbidden);
+    for (const { open, error } of this.#refused) {
       const isMissing = error instanceof Missing;
-      const isListed = listed.has(owner);
+      const isListed = listed.has(open.owner);
       const outcome = outcomeOf({
         answer: isMissing ? 'missing' : 'forbidden',
         of: 'owner',
@@ -107,10 +105,9 @@ class WalkReader {
         sibling: mayHave || (isMissing && (isClosed || !isListed)),
         hasDays: false,
       });
-      if (outcome !== 'gone' && outcome !== 'wait') throw error;
-      for (const open of slices)
-        if (outcome === 'gone') await this.#passBy(open, error, this.#answered && !isListed);
-        else await this.#waitFor(open, error);
+      if (outcome === 'gone') await this.#passBy(open, error, this.#answered && !isListed);
+      else if (outcome === 'wait') await this.#waitFor(open, error);
+      else throw error;
     }
   }
 
@@ -137,16 +134,12 @@ class WalkReader {
    * Failed: the next run reads it again, and the watermark does not pass it. Absent: the walk goes on without
    * it. Gives the reason for people.
    */
-  async #leave(
-    { sliceId, slice }: OpenSlice,
-    { code, message }: TidemarkError,
-    status: 'failed' | 'absent',
-  ): Promise<string> {
+  async #leave(open: OpenSlice, error: TidemarkError, status: 'failed' | 'absent'): Promise<string> {
     const { context, stream } = this.#walking;
     const { deps, run } = context;
-    const end = () => endSlice(deps.warehouse.db, sliceId, run.runId, { status, code, message });
-    await withRetry(end).catch(() => undefined);
-    return `${where(stream, slice)}: ${message}`;
+    const end = { status, code: error.code, message: error.message } as const;
+    await withRetry(() => endSlice(deps.warehouse.db, open.sliceId, run.runId, end)).catch(() => undefined);
+    return `${where(stream, open.slice)}: ${error.message}`;
   }
 }
 

@@ -86,16 +86,12 @@ export async function beginWalk(
   const { context, stream, coverage, plan } = syncing;
   const { run, clock, lease } = context;
   if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
-  if (kept.length > 0) tellResumed(syncing, plan);
   const at = { run, stream: stream.name, clock, fields: coverage.fields };
   const walk = await lease.transaction(({ trx }) =>
     openWalk(trx, at, plan, slices, replacedBy(syncing), kept),
   );
   return readOn(syncing, walk);
 }
-
-const tellResumed = ({ context, stream }: Syncing, { kind }: Pick<Walk, 'kind'>): void =>
-  tell(context, 'info', `${stream.name}: goes on with the ${kind} walk that was interrupted`);
 
 /** Reads what is unread of a walk. */
 function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
@@ -131,10 +127,10 @@ export async function syncList(syncing: Planned): Promise<Problem | undefined> {
  * An interrupted walk is finished first, slice by slice, and what changed since it began is read after it.
  */
 export async function syncChanges(syncing: Planned, windows: Windows): Promise<Problem | undefined> {
-  const { context, plan, request, walks } = syncing;
+  const { context, stream, plan, request, walks } = syncing;
   const unfinished = walks.find((walk) => goesOn(walk, syncing));
   if (unfinished === undefined) return beginWalk(syncing, [sliceOf(undefined, plan.window)]);
-  tellResumed(syncing, unfinished);
+  tell(context, 'info', `${stream.name}: goes on with the ${unfinished.kind} walk that was interrupted`);
   const problem = await readOn(syncing, unfinished);
   if (unfinished.kind === 'backfill' || unfinished.clock === null) return problem;
   if (problem === undefined) {
@@ -160,8 +156,7 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
   const { plan, walks } = syncing;
   const owners = await ownersOf(syncing);
   const unfinished = walks.findLast((walk) => goesOn(walk, syncing));
-  const complete = plan.kind === 'incremental' ? walks.find(({ isOpen }) => !isOpen) : undefined;
-  const last = unfinished ?? complete;
+  const last = unfinished ?? walks.find(({ isOpen }) => !isOpen && plan.kind === 'incremental');
   const due = unfinished === undefined ? plan.window : await dueSince(syncing, days, unfinished);
   const byOwner = Map.groupBy(await slicesOfEarlier(syncing, last), ({ owner }) => owner);
   const late = await lateIn(syncing, days, last, due?.from);
@@ -169,25 +164,22 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
   const lacking = owners.map(({ partition, owner }) => {
     const own = byOwner.get(owner);
     const window = own === undefined ? whole : lackOf(own, due, late.get(owner), whole?.from);
-    const unread = own?.filter(({ state }) => state === 'unread') ?? [];
-    const kept = unread.filter((one) => window?.from === undefined || !reaches(one, window.from));
-    return { kept, fresh: slicesOfDays(days, window, [partition]) };
+    // What begins before the window is not part of it.
+    const isKept = ({ state, slice }: WalkSlice): boolean =>
+      state === 'unread' && (!window?.from || (slice.window?.from ?? window.from) < window.from);
+    return { kept: own?.filter(isKept) ?? [], fresh: slicesOfDays(days, window, [partition]) };
   });
   const { kind, words } = unfinished ?? plan;
-  return beginWalk(
-    { ...syncing, plan: { ...plan, kind, words, window: due ?? plan.window } },
-    lacking.flatMap(({ fresh }) => fresh),
-    lacking.flatMap(({ kept }) => kept),
-  );
+  const walk = { ...plan, kind, words, window: due ?? plan.window };
+  const fresh = lacking.flatMap((one) => one.fresh);
+  const kept = lacking.flatMap((one) => one.kept);
+  return beginWalk({ ...syncing, plan: walk }, fresh, kept);
 }
 
 /** The days that are due since an unfinished walk began, which are read besides it; a backfill has none. */
 async function dueSince(syncing: Planned, days: Days, { clock, opened }: Walk): Promise<Window | undefined> {
   return syncing.plan.kind === 'backfill' ? undefined : daysSince(syncing, days, clock ?? new Date(opened));
 }
-
-/** Whether a slice has days from this one on. */
-const reaches = ({ slice }: OpenSlice, day: Date): boolean => (slice.window?.to ?? day) > day;
 
 /**
  * The days of an owner that are read besides its unread slices, and in place of those that overlap them: the
@@ -207,10 +199,11 @@ function lackOf(
   const since = earlier(midnight(late ?? due.from), first(refused, due.from));
   const from = later(since, oldest ?? since);
   const { to = from } = due;
-  const overlapping = own.filter((one) => one.state === 'unread' && reaches(one, from));
+  const reaches = ({ slice: { window } }: WalkSlice): boolean => (window?.to ?? from) > from;
+  const overlapping = own.filter((one) => one.state === 'unread' && reaches(one));
+  // One that covers all that is due stays: it may have a report under way.
   const covers = ({ slice: { window } }: WalkSlice): boolean =>
     (window?.from ?? to) <= from && (window?.to ?? from) >= to;
-  // One that covers all that is due stays: it may have a report under way.
   if (overlapping.length === 1 && overlapping.every(covers)) return undefined;
   return { ...due, from: first(overlapping, from) };
 }
