@@ -285,14 +285,11 @@ describe('a run is not waited for without end', () => {
 
 describe('without run ids, the end that is waited for is that of our run', () => {
   const older = { params: 'RUN_ID=6', startedAt: ago(86_400_000) };
-  const [hour, answeredAt] = [3_600_000, ago(-3 * 3_600_000)];
+  const answeredAt = ago(-3 * 3_600_000);
+  const earlier = { startedAt: ago(-2 * 3_600_000), answeredAt };
   test.each<[string, Partial<EngineRun>, Partial<EngineRun>]>([
     ['by its parameters', older, { params: '{"RUN_ID": "7"}' }],
-    [
-      'by its age, though the clock is hours off',
-      { startedAt: ago(-2 * hour), answeredAt },
-      { startedAt: answeredAt, answeredAt },
-    ],
+    ['by its age, though the clock is hours off', earlier, { startedAt: answeredAt, answeredAt }],
   ])('%s', async (_, before, ours) => {
     let newest: Partial<EngineRun> = { ...before, state: 'succeeded' };
     const to = showing(() => newest);
@@ -307,21 +304,9 @@ describe('without run ids, the end that is waited for is that of our run', () =>
   const since = { state: 'succeeded', startedAt: new Date() } as const;
   test.each<[string, 'x1' | undefined, Partial<EngineRun>, string, unknown]>([
     ['by the id of the start', 'x1', { runId: 'x1', state: 'failed' }, 'failed', null],
-    [
-      'by that id where the parameters are hidden',
-      'x1',
-      { ...since, runId: 'x1', params: '*' },
-      'succeeded',
-      null,
-    ],
+    ['by that id with hidden parameters', 'x1', { ...since, runId: 'x1', params: '*' }, 'succeeded', null],
     ['not of a later one with another id', 'x1', { ...since, runId: 'x2' }, 'unknown', lost],
-    [
-      'not of a later one with other parameters',
-      undefined,
-      { ...since, params: 'RUN_ID=70' },
-      'unknown',
-      lost,
-    ],
+    ['not of one with other parameters', undefined, { ...since, params: 'RUN_ID=70' }, 'unknown', lost],
   ])('%s', async (_, runId, newest, status, error) => {
     const to: Engine = { ...showing(() => newest), start: async () => ({ runId }) };
     await handed(to, { wait: true, steps: 2 });
@@ -388,25 +373,17 @@ describe('FROM and TO say which rows changed', () => {
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x'), ('ads', 'ads', 'http://y')`),
   );
   /** A run from one minute to another of a day. */
-  const ran = async (
-    from: string,
-    to: string,
-    status = 'succeeded',
-    pipeline = 'tracker',
-  ): Promise<string> => {
+  const ran = async (from: string, to: string, status = 'succeeded', pipeline = 'tracker') => {
     const [row] =
       await query(`insert into ops.runs (pipeline, source_id, kind, status, epoch, started_at, finished_at)
       select '${pipeline}', source_id, 'sync', '${status}', 1, '2026-11-20 ${from}Z', '2026-11-20 ${to}Z'
       from ops.sources where name = '${pipeline}' returning run_id::text`);
-    return row.run_id;
+    return row.run_id as string;
   };
   const window = async (pipeline: string, runKey: string, ofAll = false): Promise<string> => {
     await enqueueHandoff(database.warehouse.db, { pipeline, runKey, ofAll }, { dag: 'reports' });
     const [row] = await query(`select params from ops.handoffs where run_key = '${runKey}'`);
-    return row.params
-      .replace(`RUN_ID=${runKey} `, '')
-      .replaceAll('2026-11-20T', '')
-      .replaceAll('.000000Z', '');
+    return row.params.replace(`RUN_ID=${runKey} `, '').replaceAll(/2026-11-20T|\.000000Z/g, '');
   };
 
   test('the first covers everything, the next begin where the last ended, with the runs that failed in between', async () => {
