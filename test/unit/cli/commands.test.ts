@@ -22,12 +22,8 @@ beforeAll(async () => {
   database = await testDatabase();
   const now = new Date('2026-03-02T00:00:00Z');
   tracker = await startTracker({ seed: 3, issues: 150, projects: 2, users: 12, years: 1, now });
-  env = {
-    DATABASE_URL: database.url,
-    TRACKER_BASE_URL: tracker.url,
-    TRACKER_EMAIL: tracker.email,
-    TRACKER_API_TOKEN: tracker.token,
-  };
+  const { url, email, token } = tracker;
+  env = { DATABASE_URL: database.url, TRACKER_BASE_URL: url, TRACKER_EMAIL: email, TRACKER_API_TOKEN: token };
 });
 afterAll(async () => {
   await tracker.close();

@@ -117,9 +117,8 @@ describe('notifications', () => {
     for (let i = 0; i < 4; i += 1) await later();
     const ids = hook.received.map(({ headers }) => headers['webhook-id']);
     expect([hook.answers.length, ids.length, new Set(ids).size]).toEqual([0, 4, 1]);
-    expect(
-      await query(`select status, attempts, error from ops.notifications where channel = 'webhook'`),
-    ).toEqual([{ status: 'sent', attempts: 4, error: null }]);
+    const ends = `select status, attempts, error from ops.notifications where channel = 'webhook'`;
+    expect(await query(ends)).toEqual([{ status: 'sent', attempts: 4, error: null }]);
   });
 
   test('a message waits for older ones of its pipeline: the last that arrives is the current state', async () => {

@@ -50,7 +50,7 @@ const driven = async (steps = 1): Promise<unknown> => {
   const { db, pool } = database.warehouse;
   for (let step = 0; step < steps; step++) {
     await pool.query(
-      "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
+      "update ops.handoffs set next_at = now(), starting_at = starting_at - interval '5 minutes'",
     );
     await advanceHandoffs(db, engine, signal);
   }

@@ -33,11 +33,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /** An engine whose clock does not move by itself, and an empty warehouse that reads `dags` of it. */
-async function stage(
-  options: WorkflowOptions = {},
-  dags: readonly string[] = [],
-  token?: string,
-): Promise<Stage> {
+async function stage(options: WorkflowOptions = {}, dags: readonly string[] = [], token?: string) {
   const engine = await startWorkflow({ now, ...options });
   onTestFinished(async () => {
     await engine.close();
@@ -45,7 +41,7 @@ async function stage(
   });
   reading = { url: engine.url, dags, token };
   await database.rows(
-    `truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade`,
+    'truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade',
   );
   database.events.splice(0);
   return { ...database, engine };
@@ -366,10 +362,8 @@ describe('an engine without run ids', () => {
       await shows('running', ['extract']);
       await shows('running', ['load']);
       expect(await steps()).toEqual([...new Set([...kept, 'load'])]);
-      expect(await shows('succeeded', [])).toMatchObject({
-        status: 'succeeded',
-        deleted: kept.length === 0 ? 1 : 0,
-      });
+      const deleted = kept.length === 0 ? 1 : 0;
+      expect(await shows('succeeded', [])).toMatchObject({ status: 'succeeded', deleted });
       expect(await steps()).toEqual(kept);
       expect(await rig.rows('select state from workflow.dag_runs')).toEqual([{ state: 'succeeded' }]);
       expect(await rig.sync()).toMatchObject(unchanged);
@@ -586,11 +580,9 @@ test('the reading schema says how reliable a DAG is', async () => {
     await rig.rows(`select dag_name, date_day::text, runs::int, succeeded::int, failed::int, aborted::int, unfinished::int,
       success_ratio, p50_duration_seconds, total_duration_seconds from bi.workflow_daily`),
   ).toEqual([{ ...daily, unfinished: 1, success_ratio: '0.5000', ...times }]);
-  expect(
-    await rig.rows(
-      `select first_failed_step, failed_steps::int, error from bi.workflow_runs where status = 'failed'`,
-    ),
-  ).toEqual([{ first_failed_step: 'one', failed_steps: 1, error: 'one: failed' }]);
+  const failed = `select first_failed_step as first, failed_steps::int as steps, error from bi.workflow_runs
+    where status = 'failed'`;
+  expect(await rig.rows(failed)).toEqual([{ first: 'one', steps: 1, error: 'one: failed' }]);
 });
 
 test('a run that cannot become a row stays rejected when a run of another DAG has the same id', async () => {
