@@ -170,7 +170,7 @@ class SliceReader {
     this.#countRejects();
     const batch = this.#batch;
     // Where this load cannot begin, there is nothing to salvage.
-    this.#batch = emptyBatch(this.#walking);
+    this.#batch = new Batch(batch.stream, new BinaryWriter(0));
     if (isWhole(this.#walking)) this.#listing ??= await openListing(this.#walking, this.#open);
     while (this.#loads.size >= Math.max(most, 1)) await Promise.race(this.#loads);
     await Promise.race([...this.#loads, undefined]);
@@ -181,6 +181,8 @@ class SliceReader {
     load.catch(() => undefined);
     this.#loads.add(load);
     if (most === 0) await load;
+    // Not earlier: the memory of a batch that is loaded is used again.
+    this.#batch = emptyBatch(this.#walking);
   }
 
   /** Takes the batch into account. Throws `TooManyRejects`. */
