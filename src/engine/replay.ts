@@ -5,7 +5,7 @@ import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import type { Session } from '../load/session.ts';
 import { loadCounted } from './batching/commit.ts';
-import { lackingIn, NestedLists, tailsOf, unlessBad } from './batching/nested-lists.ts';
+import { lackingIn, NestedLists, nestedOf, unlessBad } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
 import type { RunContext } from './context/run-context.ts';
 import { inRun } from './context/stream-in-run.ts';
@@ -69,6 +69,6 @@ async function isTaken({ payload, slice, seen }: Stored, batch: Batch, lists: Ne
   if (mapped instanceof BadData) return false;
   const reads = await lists.fetch(mapped);
   if ((await lists.judge(reads)) !== undefined) return false;
-  const add = () => batch.add(mapped, BigInt(seen), tailsOf(reads), lackingIn(reads));
+  const add = () => batch.add(mapped, BigInt(seen), nestedOf(reads), lackingIn(reads));
   return !(unlessBad(add) instanceof BadData);
 }

@@ -6,7 +6,7 @@ import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { Session } from './session.ts';
-import { type TailRows, withStorableText } from './storable-text.ts';
+import { type NestedRows, withStorableText } from './storable-text.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
 export interface Reject {
@@ -37,14 +37,14 @@ export interface BatchRecord {
   /** The same of children that were delivered whole: of these, absent rows are removed. */
   readonly whole: number;
   /** True where rows came that do not enter the hash: lists that were fetched apart. */
-  readonly tailed: boolean;
+  readonly hasNested: boolean;
   /** Its rows are the batch's spans `[firstSpan, endSpan)`. */
   readonly firstSpan: number;
   readonly endSpan: number;
 }
 
 /** The rows of a record, as the batch has encoded them. */
-type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'tailed'> & Pick<Mapped, 'notes'>;
+type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'hasNested'> & Pick<Mapped, 'notes'>;
 
 /**
  * Records in the order of their keys: two transactions with the same keys then wait instead of deadlocking.
@@ -113,7 +113,7 @@ export class Batch {
   }
 
   /**
-   * The content hash that a record will have in the warehouse, of what was delivered with it: without tails.
+   * The content hash that a record will have in the warehouse, of what was delivered with it: without nested lists.
    * Throws as `add`.
    */
   digest(mapped: Mapped): bigint {
@@ -124,15 +124,15 @@ export class Batch {
   }
 
   /**
-   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter
+   * Takes a record in. `nested` are rows of lists that were fetched apart: they are stored but do not enter
    * the hash. `lacking` are children whose lists could not be read whole: the hash says so (`lackedIn`), and
    * their stored rows stay. Text that Postgres cannot hold is replaced (`withStorableText`). Throws
    * `BadData`, and stays as it was, where a value does not fit its column.
    */
-  add(mapped: Mapped, fetchedAt: Instant, tails: TailRows = {}, lacking: readonly string[] = []): void {
+  add(mapped: Mapped, fetchedAt: Instant, nested: NestedRows = {}, lacking: readonly string[] = []): void {
     const { table } = this.stream;
     const firstSpan = this.spans.length / 3;
-    const { keyText, hash: ofContent, delivered, tailed, notes = [] } = this.#encode(mapped, tails);
+    const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = this.#encode(mapped, nested);
     const lacked = lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
     const inPart = mapped.partial === undefined ? lacked : lacked | bitsOf(this.children, mapped.partial);
     const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
@@ -145,7 +145,7 @@ export class Batch {
       hash,
       delivered,
       whole: delivered & ~inPart,
-      tailed,
+      hasNested,
       firstSpan,
       endSpan: this.spans.length / 3,
     });
@@ -185,7 +185,7 @@ export class Batch {
   }
 
   /** Encodes all rows of a record, with storable text where some is not; leaves nothing where it throws. */
-  #encode(mapped: Mapped, tails: TailRows, isStorable = false): Encoded {
+  #encode(mapped: Mapped, nested: NestedRows, isStorable = false): Encoded {
     const writer = this.writer;
     const { length: spans } = this.spans;
     const start = writer.length;
@@ -197,20 +197,20 @@ export class Batch {
       this.spans.push(0, start, writer.length);
       const ofRecord = this.#encodeChildren(mapped.children);
       const hash = entity ? digestOf(writer.bytes(start, writer.length)) : 0n;
-      const ofTails = this.#encodeChildren(tails);
+      const ofNested = this.#encodeChildren(nested);
       const keyText = this.isListing ? '' : writer.latin1(start + 2, endOfKey);
-      const delivered = ofRecord | ofTails;
-      return { keyText, hash, delivered, tailed: ofTails !== 0, notes: mapped.notes ?? [] };
+      const delivered = ofRecord | ofNested;
+      return { keyText, hash, delivered, hasNested: ofNested !== 0, notes: mapped.notes ?? [] };
     } catch (error) {
       this.#undo(start, spans);
       if (isStorable || !(error instanceof BadData) || error.code !== 'bad_text') throw error;
     }
-    const storable = withStorableText(this.stream, mapped, tails);
-    return this.#encode(storable.mapped, storable.tails, true);
+    const storable = withStorableText(this.stream, mapped, nested);
+    return this.#encode(storable.mapped, storable.nested, true);
   }
 
   /** Gives the bits of the children that were delivered. */
-  #encodeChildren(rows: TailRows): number {
+  #encodeChildren(rows: NestedRows): number {
     let delivered = 0;
     for (let i = 0; i < this.children.length; i += 1) {
       const list = rows[this.children[i]?.[0] ?? ''];

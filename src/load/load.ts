@@ -136,7 +136,7 @@ class RowWriter {
     const pending = batch.records.filter((record) => {
       const row = existing.get(record.keyText);
       if (row === undefined || row.deleted) return true;
-      if (isSame(row, record) && !(merge.force && record.tailed)) this.#counts.unchanged += 1;
+      if (isSame(row, record) && !(merge.force && record.hasNested)) this.#counts.unchanged += 1;
       else if (!merge.force && isOlder(record, row)) this.#counts.superseded += 1;
       else return true;
       return false;

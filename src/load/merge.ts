@@ -161,7 +161,7 @@ export async function dropUnwritten(task: Task, pending: readonly BatchRecord[])
   const mine = new Set(pending.filter(({ keyText }) => existing.get(keyText)?.mine));
   const unwritten = pending.filter((one) => !mine.has(one));
   const same = new Set(unwritten.filter((one) => isSame(existing.get(one.keyText), one)));
-  const kept = pending.filter((one) => mine.has(one) || (merge.force && one.tailed && same.has(one)));
+  const kept = pending.filter((one) => mine.has(one) || (merge.force && one.hasNested && same.has(one)));
   await sql`truncate ${stageOf(batch.stream.table)}`.execute(session.trx);
   await copyRows(task, 0, kept);
   return { kept, unchanged: same.size, superseded: unwritten.length - same.size };

@@ -10,7 +10,7 @@ import type { Mapped, Stream } from '../core/stream.ts';
 import type { ColumnType, Row, Table, Value } from '../core/table.ts';
 
 /** Rows of lists that were fetched apart from their record, by child. */
-export type TailRows = Readonly<Record<string, readonly Row[]>>;
+export type NestedRows = Readonly<Record<string, readonly Row[]>>;
 
 /** Exact values as JSON text, by column. */
 type Exact = Record<string, string>;
@@ -25,8 +25,8 @@ const unstorable = 'NUL or half of a surrogate pair';
 export function withStorableText(
   { table, children = {} }: Pick<Stream, 'table' | 'children'>,
   mapped: Mapped,
-  tails: TailRows = {},
-): { readonly mapped: Mapped; readonly tails: TailRows } {
+  nested: NestedRows = {},
+): { readonly mapped: Mapped; readonly nested: NestedRows } {
   const notes = new Set(mapped.notes);
   const ofRecord: Exact = {};
   /** `prefix`: the row's name in the `_extra` of the record, where that may keep its exact text. */
@@ -43,7 +43,7 @@ export function withStorableText(
     }
     return keepsOwn ? withExactText(stored, exact) : stored;
   };
-  const mendAll = (lists: TailRows, isOfRecord: boolean): TailRows => {
+  const mendAll = (lists: NestedRows, isOfRecord: boolean): NestedRows => {
     const mended: Record<string, readonly Row[]> = { ...lists };
     for (const [name, { table: of }] of Object.entries(children)) {
       const prefix = (at: number) => (isOfRecord ? `${name}[${at}].` : undefined);
@@ -53,9 +53,9 @@ export function withStorableText(
   };
   const own = mend(table, mapped.row, '');
   const ofMapped = mendAll(mapped.children, true);
-  const ofTails = mendAll(tails, false);
+  const ofNested = mendAll(nested, false);
   const row = withExactText(own, ofRecord);
-  return { mapped: { ...mapped, row, children: ofMapped, notes: [...notes] }, tails: ofTails };
+  return { mapped: { ...mapped, row, children: ofMapped, notes: [...notes] }, nested: ofNested };
 }
 
 const hasExtra = (table: Table): boolean => '_extra' in table.columns;

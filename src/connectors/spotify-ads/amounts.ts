@@ -7,7 +7,7 @@ import { decimalText } from '../../core/decimal.ts';
 import { BadData } from '../../core/errors.ts';
 import type { ExactNumber } from '../../core/json.ts';
 
-type Given = number | ExactNumber | string;
+type Amount = number | ExactNumber | string;
 
 /** What `numeric(18,6)` holds before and after the point. */
 const mostWholeDigits = 12;
@@ -23,14 +23,14 @@ const unitsOf = (micros: string): string => {
 };
 
 /** Whole millionths as units. Throws `BadData('bad_micros')` for a fraction of a millionth, `out_of_range`. */
-export const fromMicros = (value: Given): string => {
+export const fromMicros = (value: Amount): string => {
   const [whole = '', fraction = ''] = decimalText(value).split('.');
   if (/[1-9]/.test(fraction)) throw new BadData('bad_micros', `${value} is not a whole number of millionths`);
   return unitsOf(whole);
 };
 
 /** Units; `rounded` (half away from zero, as Postgres does) where they were finer than a millionth. Throws `BadData('out_of_range')`. */
-export const fromUnits = (value: Given): { readonly text: string; readonly rounded: boolean } => {
+export const fromUnits = (value: Amount): { readonly text: string; readonly rounded: boolean } => {
   const given = decimalText(value);
   const [whole = '', fraction = ''] = given.split('.');
   const rest = fraction.slice(scale);

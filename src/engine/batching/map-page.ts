@@ -8,7 +8,7 @@ import type { Mapped, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
 import type { WalkContext } from './commit.ts';
-import { type ListRead, lackingIn, tailsOf, unlessBad } from './nested-lists.ts';
+import { type ListRead, lackingIn, nestedOf, unlessBad } from './nested-lists.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
@@ -65,9 +65,9 @@ function takerOf(
     let stage: Reject['stage'] = 'transform';
     try {
       if (mapped instanceof BadData) throw mapped;
-      const tails = lists && tailsOf(lists);
+      const nested = lists && nestedOf(lists);
       stage = 'encode';
-      batch.add(mapped, fetchedAt, tails, lists && lackingIn(lists));
+      batch.add(mapped, fetchedAt, nested, lists && lackingIn(lists));
       if (resolves) batch.names.push(reading.id(record));
     } catch (error) {
       if (!(error instanceof BadData)) throw error;

@@ -57,7 +57,7 @@ export interface ListRead {
  * Rows by child: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
  * become rows.
  */
-export const tailsOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> =>
+export const nestedOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> =>
   Object.fromEntries(
     reads.flatMap(({ lists, records }) => lists.map(({ child, rows }) => [child, rows(records)])),
   );

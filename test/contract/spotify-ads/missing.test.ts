@@ -49,7 +49,7 @@ test('hours that were read before fail while the server has them not, and are re
   expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
   const before = await hours();
   const rule = rig.platform.script.at({ endpoint, ...always }, status(404));
-  for (let nights = 0; nights < 2; nights += 1) {
+  for (let run = 0; run < 2; run += 1) {
     rig.platform.clock.advance(day);
     const report = await rig.sync({ streams });
     expect(report).toMatchObject({ status: 'partly_failed' });

@@ -74,7 +74,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 });
 
-test('restated numbers are the platform’s after three nights, and the revisions are exactly what was restated', async () => {
+test('restated numbers are the platform’s after three daily runs, and the revisions are exactly what was restated', async () => {
   rig = await openAdsRig({ ...small, dialect: 'contract' });
   await rig.sync(days);
   const before = await lines(dailyQuery);
@@ -290,7 +290,7 @@ describe('hours', () => {
   });
 });
 
-test('days whose last reading fell into nights without a run are read by the next one', async () => {
+test('days whose last reading fell into days without a run are read by the next one', async () => {
   rig = await openAdsRig({ ...tiny, dialect: 'contract' });
   const { state, clock } = rig.platform;
   const streams = ['report_daily', 'report_hourly'];

@@ -72,9 +72,9 @@ test('a list that was fetched apart does not change the hash of its record', () 
 test.each([
   ['in a key', { tags: [{ thing_id: 1n, tag: 't\0', weight: 1 }] }, undefined],
   ['where no _extra can keep it', {}, { notes: [{ id: 7n, thing_id: 1n, body: 'n\0' }] }],
-])('text that Postgres cannot hold rejects the record %s', (_, children, tails) => {
+])('text that Postgres cannot hold rejects the record %s', (_, children, nested) => {
   const batch = new Batch(flow);
-  const add = () => batch.add(mapped({}, children), 0n, tails);
+  const add = () => batch.add(mapped({}, children), 0n, nested);
   expect(add).toThrow(expect.objectContaining({ code: 'bad_text' }));
   expect(batch).toMatchObject({ bytes: 0, received: 0 });
 });
