@@ -7,6 +7,7 @@ import { noCounts } from '../../../src/core/run.ts';
 import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Batch } from '../../../src/load/batch.ts';
 import { ListingLoad, type Load, type Loaded, load } from '../../../src/load/load.ts';
+import { mostDeletions } from '../../../src/load/replace.ts';
 import { plainTable } from '../../support/plain-table.ts';
 import { batchOf, loadBatch, openLab, thingFlow } from './things.ts';
 
@@ -209,6 +210,10 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     expect(counts.inserted).toBe(2);
     expect(await stored(flow)).toHaveLength(2);
   });
+});
+
+test('the deletion guard lets 20 rows go, or 5 % where that is more', () => {
+  expect([0, 19, 400, 419, 420, 1_000].map(mostDeletions)).toEqual([20, 20, 20, 20, 21, 50]);
 });
 
 test('a row that another scope holds under the same key is updated, as by a merge', async () => {
