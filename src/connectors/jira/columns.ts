@@ -161,10 +161,12 @@ export const readable = (
     members: new Set(members.map((path) => path.split('.')[0] ?? path)),
     rowOf(r, record, given = {}) {
       const row: Record<string, Value> = { ...blank };
-      for (const { column, read } of columns) {
+      for (let i = 0; i < columns.length; i += 1) {
+        const { column, read } = columns[i] as (typeof columns)[number];
         const value = read === undefined ? given[column] : read(r, record);
         if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);
-        row[column] = value;
+        // The blank row has null everywhere.
+        if (value !== null) row[column] = value;
       }
       for (const holder of holders) keepUnknown(r, record, holder);
       // Last: everything before it may keep something.

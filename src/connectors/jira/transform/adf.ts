@@ -58,10 +58,11 @@ export const adfText = (document: Json): string =>
 /** The text of a node's content. A block begins on a line of its own; cells are divided by bars. */
 const contentText = (node: JsonObject, depth: number): string => {
   const content = own(node, 'content');
+  if (!Array.isArray(content) || depth > deepest) return '';
   let text = '';
   let index = 0;
   let afterBlock = false;
-  for (const child of Array.isArray(content) && depth <= deepest ? content : []) {
+  for (const child of content) {
     if (!isObject(child)) continue;
     const type = String(own(child, 'type'));
     const render = renders.get(type) ?? renderText;
