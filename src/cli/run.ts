@@ -210,9 +210,18 @@ export async function withDeps<T>(
   const source = await lookup.openSource(pipeline, config, version, listeners);
   try {
     const warehouse = await lookup.current({ parts, signal, say });
-    const run = { observe, signal, version, trigger: 'manual', deadlineMs: hours(config.runHours) } as const;
-    const reading = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
-    return await work({ source, warehouse, ...run, ...reading });
+    const settings = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
+    const deadlineMs = hours(config.runHours);
+    return await work({
+      source,
+      warehouse,
+      ...settings,
+      observe,
+      signal,
+      version,
+      trigger: 'manual',
+      deadlineMs,
+    });
   } finally {
     await source.close();
   }

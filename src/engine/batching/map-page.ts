@@ -27,7 +27,7 @@ export async function takePage(
 ): Promise<{ readonly received: number; readonly refusals: readonly ListRead[] }> {
   const { stream, nestedLists, force } = walking;
   const records = inWindow(walking, page, slice);
-  const take = takerOf(walking, batch, page, reading, slice);
+  const put = intoBatch(walking, batch, page, reading, slice);
   // A record's rows are encoded before the next record is mapped, so that few objects live at once. From the
   // first record on that waits for its lists all wait: the order of the page is kept.
   const waiting: (readonly [record: Json, mapped: Mapped | BadData])[] = [];
@@ -39,11 +39,11 @@ export async function takePage(
     }
     const mapped = unlessBad(() => stream.transform(record, slice));
     if (waiting.length > 0 || isPartial(mapped)) waiting.push([record, mapped]);
-    else take(record, mapped);
+    else put(record, mapped);
   }
   const partial = waiting.map(([, mapped]) => mapped).filter(isPartial);
   const lists = await nestedLists.ofChanged(batch, partial, force);
-  for (const [record, mapped] of waiting) take(record, mapped, lists.get(mapped));
+  for (const [record, mapped] of waiting) put(record, mapped, lists.get(mapped));
   // Of a closed endpoint nothing more is to be judged.
   const refusals = [...lists.values()].flat().filter(({ error, endpoint }) => error && !endpoint.closedBy);
   return { received: records.length, refusals };
@@ -52,8 +52,8 @@ export async function takePage(
 const isPartial = (mapped: Mapped | BadData): mapped is Mapped =>
   !(mapped instanceof BadData) && mapped.nestedLists !== undefined;
 
-/** Puts records of a page into the batch, as rows or as rejects with their bytes exactly as they were in the page. */
-function takerOf(
+/** Gives what puts a record of the page into the batch: as rows, or as a reject with its exact bytes. */
+function intoBatch(
   { context, stream, resolves }: WalkContext,
   batch: Batch,
   page: Page,

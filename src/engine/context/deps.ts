@@ -37,14 +37,14 @@ export interface RunDeps {
 export const mostLoads = 2;
 
 /**
- * Of so many slices at once none reads on while its batch is loaded: the others are read meanwhile, and a
- * second batch for each would be memory times many.
+ * From this many slices at once, a slice waits while its batch is loaded: the others are read in the meantime.
+ * A second batch for each slice would double the memory.
  */
 export const manySlices = 4;
 
 /**
- * Slices that are read at once where so many requests may be under way. Of many, others take the places of
- * those that wait for their batches to be loaded: else as many requests fewer would be under way.
+ * How many slices are read at once, by the number of parallel requests. Where slices wait for their batches,
+ * two more slices keep all requests in use.
  */
 export const slicesAtOnce = (requests: number): number =>
   requests < manySlices ? requests : requests + mostLoads;

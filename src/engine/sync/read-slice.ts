@@ -48,9 +48,9 @@ export async function readSlice(
 const isWhole = ({ stream }: WalkContext): boolean => stream.absent === 'delete';
 
 /**
- * When a batch is full, and how many of a slice may be loaded while the next one is filled. Of many slices
- * the others are read meanwhile, and a second batch for each would be memory times many. While the last slice
- * of a walk is loaded nothing else is read: its batches are small.
+ * When a batch is full, and how many batches of a slice may be loaded while the next one is filled: none among
+ * many slices (`manySlices`). While the last slice of a walk is loaded nothing else is read: its batches are
+ * small.
  */
 function sizeOf(walking: WalkContext) {
   const { context, unread } = walking;

@@ -50,7 +50,7 @@ const besideWords = 'beside';
 const isRecent = ({ clock }: Walk, { context }: Planned): boolean =>
   (context.clock ?? new Date()).getTime() - (clock?.getTime() ?? 0) < hours(6);
 
-/** The open walks in place of which the plan's walk is opened: a backfill's are those of the same window only. */
+/** The open walks that the plan's walk replaces. A backfill replaces only those of the same window. */
 const replacedBy = ({ walks, plan }: Planned): readonly Walk[] =>
   walks.filter(({ isOpen, kind, words }) => {
     if (plan.kind === 'backfill') return isOpen && words === plan.words;

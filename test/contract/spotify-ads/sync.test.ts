@@ -493,7 +493,7 @@ describe('insights of what is archived', () => {
 
 describe('the earlier days of what becomes known late are read', () => {
   const short = { restateDays: [2, 7, 7] } as const;
-  /** Opens a platform of which the first sync does not read all days. */
+  /** Opens a platform. The first sync does not read all of its days. */
   const begin = async (options: Parameters<typeof openAdsRig>[0], spoil: () => { cancel(): void }) => {
     rig = await openAdsRig({ ...small, dialect: 'vendor', ...options }, short);
     const spoilt = spoil();

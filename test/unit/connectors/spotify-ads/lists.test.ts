@@ -272,7 +272,7 @@ describe('ad sets', () => {
     ['is closed', refusal('not yours', 403), Forbidden],
     ['is refused', refusal('no', 422), Refused],
     ['answers with another one', play.json({ id: 'other' }), UnexpectedContent],
-  ])('of which one %s are read but for that one, and the error tells which', async (_, odd, error) => {
+  ])('are all read but the one that %s; the error names it', async (_, odd, error) => {
     const oddly = { '/ad_accounts/a1/ad_sets/s-0': odd };
     const at = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
     const { records, failure } = await readTo(at, streams.adSets(at.ads), slice, given);
@@ -281,7 +281,7 @@ describe('ad sets', () => {
     expect(String(failure)).toMatch(/\{ad_set_id\}: 1 of 130 failed: s-0 \(/);
   });
 
-  test('of which none answers are not asked for one after the other to the last', async () => {
+  test('are not all requested where none answers', async () => {
     const at = await opened({ lists: {}, entities: account, closed: ['/ad_accounts/a1/ad_sets/'] });
     const { records, failure } = await readTo(at, streams.adSets(at.ads), slice, given);
     expect(failure).toBeInstanceOf(Forbidden);
@@ -329,7 +329,7 @@ describe('ad accounts', () => {
     ['a2', Forbidden, /1 of 3 failed: a2 \(.*403/],
     ['typo', Refused, /1 of 3 failed: typo \(.*404.*is its id right/],
   ])(
-    'of which one (%s) is closed or not there fail and name it; the others are read',
+    'are read but the one (%s) that is closed or missing; the error names it',
     async (id, error, message) => {
       const at = await opened({ lists: {}, entities, closed: ['/ad_accounts/a2'] }, ['a1', id, 'a3']);
       const { records, failure } = await readTo(at, streams.adAccounts(at.ads), {}, owners);
@@ -339,7 +339,7 @@ describe('ad accounts', () => {
     },
   );
 
-  test('of which one is no longer there are read without it', async () => {
+  test('are read without one that is no longer there', async () => {
     const at = await opened({ lists: {}, entities }, ['a1', 'gone', 'a3']);
     const before = lending({ 'ads.ad_accounts': [{ id: 'gone' }] });
     const { end } = await read(at, streams.adAccounts(at.ads), {}, before);

@@ -293,7 +293,7 @@ describe('lists that come with an issue', () => {
     mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), siteFields).children;
   const fieldIds = ({ changelog }: Mapped['children']) => changelog?.map(({ field_id }) => field_id);
 
-  it('may have an author who is missing, anonymous or has a key or a name only', () => {
+  it('name their author by key or name; an anonymous change has none', () => {
     const items = [{ field: 'summary', toString: 'x' }];
     const named = [{ displayName: 'Anonymous' }, { key: 'JIRAUSER1', name: 'ann' }, { name: 'ann' }];
     const histories = [undefined, null, ...named].map((author, at) =>
