@@ -1,4 +1,4 @@
-import { decimalText, isPlainDecimal } from '../core/decimal.ts';
+import { decimalText } from '../core/decimal.ts';
 import { BadData } from '../core/errors.ts';
 import { storableJson } from '../core/json.ts';
 import type { ColumnType, Value } from '../core/table.ts';
@@ -208,28 +208,46 @@ export class BinaryWriter {
    * and the digits.
    */
   #numeric(text: string): void {
-    const plain = plainDecimal(text);
-    const isNegative = plain.charCodeAt(0) === 0x2d;
-    const dot = plain.indexOf('.');
-    const point = dot < 0 ? plain.length : dot;
-    const scale = dot < 0 ? 0 : plain.length - dot - 1;
-    const left = Math.ceil((point - (isNegative ? 1 : 0)) / 4);
-    const groups = left + Math.ceil(scale / 4);
-    const groupAt = (i: number): number =>
-      i < left
-        ? fourDigits(plain, point - (left - i) * 4, point)
-        : fourDigits(plain, point + 1 + (i - left) * 4);
+    if (!this.#plainNumeric(text) && !this.#plainNumeric(plainDecimal(text)))
+      throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal`);
+  }
+
+  /** Writes digits with at most one point and a sign, or returns false and writes nothing. */
+  #plainNumeric(text: string): boolean {
+    const isNegative = text.charCodeAt(0) === 0x2d;
+    const start = isNegative ? 1 : 0;
+    const dot = text.indexOf('.');
+    const point = dot < 0 ? text.length : dot;
+    const scale = dot < 0 ? 0 : text.length - dot - 1;
+    if (point === start || dot === text.length - 1) return false;
+    if (point - start > mostDigits || scale > mostDigits) return false;
+    const left = Math.ceil((point - start) / 4);
+    let [group, value, lacks] = [0, 0, (point - start) % 4 || 4];
+    for (let at = start; at < text.length; at += 1) {
+      if (at === dot) continue;
+      const digit = text.charCodeAt(at) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) return false;
+      value = value * 10 + digit;
+      lacks -= 1;
+      if (lacks > 0) continue;
+      groups[group] = value;
+      [group, value, lacks] = [group + 1, 0, 4];
+    }
+    if (lacks < 4) {
+      groups[group] = value * 10 ** lacks;
+      group += 1;
+    }
     let first = 0;
-    let end = groups;
-    while (first < end && groupAt(first) === 0) first += 1;
-    while (end > first && groupAt(end - 1) === 0) end -= 1;
-    const isZero = first === end;
-    this.#begin(8 + (end - first) * 2);
-    this.#word(end - first);
+    while (first < group && groups[first] === 0) first += 1;
+    while (group > first && groups[group - 1] === 0) group -= 1;
+    const isZero = first === group;
+    this.#begin(8 + (group - first) * 2);
+    this.#word(group - first);
     this.#word(isZero ? 0 : left - 1 - first);
     this.#word(isNegative && !isZero ? 0x4000 : 0);
     this.#word(scale);
-    for (let i = first; i < end; i += 1) this.#word(groupAt(i));
+    for (let i = first; i < group; i += 1) this.#word(groups[i] ?? 0);
+    return true;
   }
 
   #int32(value: number): void {
@@ -266,25 +284,14 @@ function jsonOf(type: ColumnType, value: Value): string {
 }
 
 const mostDigits = 1_000;
+/** The base-10000 digits of the number that is being written. */
+const groups = new Uint16Array(mostDigits / 2);
 
-/** Digits with at most one point and a sign; `1.5e3` is written out. */
+/** A decimal in another notation (`1.5e3`), written out. */
 function plainDecimal(text: string): string {
-  if (text.length <= mostDigits && isPlainDecimal(text)) return text;
   const plain = decimalText(text);
   const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
   if (whole.length > mostDigits || fraction.length > mostDigits)
     throw new BadData('out_of_range', `${text.slice(0, 60)} has too many digits`);
   return plain;
-}
-
-/**
- * The number that the four digits at a place write; those outside of the text, or from `to` on, count as 0.
- */
-function fourDigits(text: string, from: number, to = text.length): number {
-  let value = 0;
-  for (let at = from; at < from + 4; at += 1) {
-    const digit = at < to ? text.charCodeAt(at) - 0x30 : 0;
-    value = value * 10 + (digit >= 0 ? digit : 0);
-  }
-  return value;
 }

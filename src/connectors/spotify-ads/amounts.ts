@@ -33,6 +33,8 @@ export const fromMicros = (value: Amount): string => {
 export const fromUnits = (value: Amount): { readonly text: string; readonly rounded: boolean } => {
   const given = decimalText(value);
   const [whole = '', fraction = ''] = given.split('.');
+  if (fraction.length <= scale && whole.length <= mostWholeDigits)
+    return { text: `${whole}.${fraction.padEnd(scale, '0')}`, rounded: false };
   const rest = fraction.slice(scale);
   const micros = whole + fraction.slice(0, scale).padEnd(scale, '0');
   if (!/[1-9]/.test(rest)) return { text: unitsOf(micros), rounded: false };
