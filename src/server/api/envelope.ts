@@ -8,6 +8,7 @@ import { escaped, withoutSecrets } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
 import { Conflict, NotFound } from '../../scheduler/run-request.ts';
 import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
+import { isConnectionLoss } from '../../warehouse/with-retry.ts';
 
 export interface Failure {
   readonly status: 'error';
@@ -67,7 +68,9 @@ function verdictOf(error: unknown): readonly [code: number, message: string] {
   const code = httpStatus(error);
   if (code !== undefined) return [code, messages[code] ?? 'the request is not acceptable'];
   if (isUnwritable(error)) return [503, 'the warehouse takes no writes; try again later'];
-  return isPassing(error) ? [503, 'the warehouse does not answer; try again later'] : [500, ourFault];
+  if (isPassing(error) || isConnectionLoss(error))
+    return [503, 'the warehouse does not answer; try again later'];
+  return [500, ourFault];
 }
 
 /** Messages for what the HTTP layer refuses. Its own may quote the request. */
