@@ -101,7 +101,7 @@ export const issueMapper =
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const keys: string[] = [];
   for (const key of Object.keys(fields)) {
-    const value = own(fields, key) ?? null;
+    const value = fields[key] ?? null;
     if (value === null) continue;
     if (key.startsWith('customfield_') || catalogue.fieldsById.get(key)?.custom === true) keys.push(key);
     else if (!isSystemField(key)) r.keep(key, value);
