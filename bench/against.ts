@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- --against REV`: this checkout and an earlier commit in turns, on one machine, over the same sources. Prints, for each part, the
- * ratio of the medians (seconds, for (e) megabytes): 1.10 means that this checkout takes 10 % more.
+ * `npm run bench -- --against REV`: this checkout and an earlier commit in turns, on one machine, over the same sources, without autovacuum,
+ * which begins by the clock and would fall to one of the two. Prints, for each part, the ratio of the medians (seconds, for (e) megabytes):
+ * 1.10 means that this checkout takes 10 % more.
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';

@@ -272,6 +272,8 @@ async function end(): Promise<void> {
 }
 
 if (values.against !== undefined) {
+  await admin.pool.query('alter system set autovacuum = off');
+  await admin.pool.query('select pg_reload_conf()');
   const emptyDatabase = async (name: string): Promise<string> => {
     await admin.pool.query(`drop database if exists ${name} with (force)`);
     await admin.pool.query(`create database ${name}`);
