@@ -54,10 +54,10 @@ function run() {
 // generation before it is garbage (a fifth of the CPU time of a first sync). V8 takes its size from the command line
 // only, but lets it grow by a factor when what is in it survives: so something survives, once, and then the factor is 1.
 function enlargeNursery() {
-  const bytes = 6 * 1048576;
+  const bytes = 8 * 1048576;
   const size = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
   const survivors = [];
-  setFlagsFromString('--semi-space-growth-factor=6');
+  setFlagsFromString('--semi-space-growth-factor=8');
   // Four rounds as a rule (6 ms); a V8 that does not grow is left as it is.
   for (let round = 0; round < 64 && size() < bytes; round += 1)
     for (let i = 0; i < 1000; i += 1) survivors.push(new Array(16).fill(i));

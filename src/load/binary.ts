@@ -208,21 +208,19 @@ export class BinaryWriter {
    * and the digits.
    */
   #numeric(text: string): void {
-    if (!this.#plainNumeric(text) && !this.#plainNumeric(plainDecimal(text)))
-      throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal`);
+    const decimal = this.#plainNumeric(text) ? undefined : plainDecimal(text);
+    if (decimal !== undefined && !this.#plainNumeric(decimal)) throw outOfRange('numeric', decimal);
   }
 
   /** Writes digits with at most one point and a sign, or returns false and writes nothing. */
   #plainNumeric(text: string): boolean {
-    const isNegative = text.charCodeAt(0) === 0x2d;
-    const start = isNegative ? 1 : 0;
+    const start = text.charCodeAt(0) === 0x2d ? 1 : 0;
     const dot = text.indexOf('.');
     const point = dot < 0 ? text.length : dot;
     const scale = dot < 0 ? 0 : text.length - dot - 1;
-    if (point === start || dot === text.length - 1) return false;
-    if (point - start > mostDigits || scale > mostDigits) return false;
-    const left = Math.ceil((point - start) / 4);
-    let [group, value, lacks] = [0, 0, (point - start) % 4 || 4];
+    if (point === start || dot === text.length - 1 || Math.max(point - start, scale) > mostDigits)
+      return false;
+    let [end, value, lacks] = [0, 0, (point - start) % 4 || 4];
     for (let at = start; at < text.length; at += 1) {
       if (at === dot) continue;
       const digit = text.charCodeAt(at) - 0x30;
@@ -230,23 +228,20 @@ export class BinaryWriter {
       value = value * 10 + digit;
       lacks -= 1;
       if (lacks > 0) continue;
-      groups[group] = value;
-      [group, value, lacks] = [group + 1, 0, 4];
+      groups[end] = value;
+      [end, value, lacks] = [end + 1, 0, 4];
     }
-    if (lacks < 4) {
-      groups[group] = value * 10 ** lacks;
-      group += 1;
-    }
+    groups[end] = value * 10 ** lacks;
+    if (lacks < 4) end += 1;
     let first = 0;
-    while (first < group && groups[first] === 0) first += 1;
-    while (group > first && groups[group - 1] === 0) group -= 1;
-    const isZero = first === group;
-    this.#begin(8 + (group - first) * 2);
-    this.#word(group - first);
-    this.#word(isZero ? 0 : left - 1 - first);
-    this.#word(isNegative && !isZero ? 0x4000 : 0);
+    while (first < end && groups[first] === 0) first += 1;
+    while (end > first && groups[end - 1] === 0) end -= 1;
+    this.#begin(8 + (end - first) * 2);
+    this.#word(end - first);
+    this.#word(first === end ? 0 : Math.ceil((point - start) / 4) - 1 - first);
+    this.#word(start > 0 && first < end ? 0x4000 : 0);
     this.#word(scale);
-    for (let i = first; i < group; i += 1) this.#word(groups[i] ?? 0);
+    for (let i = first; i < end; i += 1) this.#word(groups[i] ?? 0);
     return true;
   }
 
@@ -285,7 +280,7 @@ function jsonOf(type: ColumnType, value: Value): string {
 
 const mostDigits = 1_000;
 /** The base-10000 digits of the number that is being written. */
-const groups = new Uint16Array(mostDigits / 2);
+const groups = new Uint16Array(mostDigits / 2 + 1);
 
 /** A decimal in another notation (`1.5e3`), written out. */
 function plainDecimal(text: string): string {
