@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { mostRecords } from '../../src/engine/sync/cut.ts';
+import { mostOfFew } from '../../src/engine/sync/cut.ts';
 import { testRig } from '../support/rig.ts';
 
 const issues = { streams: ['issues'] };
 
 test('more issues than a slice holds are read in slices without gap or overlap', async () => {
-  const issuesOf = { issues: mostRecords + 1200, users: 20, years: 1, history: 0 };
+  const issuesOf = { issues: mostOfFew + 1200, users: 20, years: 1, history: 0 };
   const rig = await testRig({ dialect: 'contract', ...issuesOf });
   // Stopped in the middle of the slices, then finished.
   const stop = new AbortController();
@@ -26,7 +26,7 @@ test('more issues than a slice holds are read in slices without gap or overlap',
   expect(slices.map(({ to }) => to)).toEqual([...slices.slice(1).map(({ from }) => from), null]);
   const truth = [...rig.tracker.oracle().issues.values()];
   for (const { from, to, expected, fetched } of slices) {
-    expect(fetched).toBeLessThanOrEqual(mostRecords);
+    expect(fetched).toBeLessThanOrEqual(mostOfFew);
     const end = to?.getTime() ?? Infinity;
     const inside = truth.filter(({ created }) => created >= from.getTime() && created < end).length;
     expect([fetched, expected]).toEqual([inside, inside]);

@@ -7,11 +7,11 @@ import { sliceContext } from '../batching/slice-context.ts';
 import type { RunContext } from '../context/run-context.ts';
 import { type OpenSlice, sliceOf, splitSlice } from '../state/walk-state.ts';
 
-/**
- * A window of more records is cut: few enough that several are read at once also of a small site, and that
- * the last one does not keep a run waiting for long.
- */
-export const mostRecords = 2_000;
+/** A window of more records is cut: few enough that the last one does not keep a run waiting for long. */
+export const mostRecords = 4_000;
+
+/** The same while few windows are unread: several are read at once also of a small site. */
+export const mostOfFew = 1_000;
 
 /** The same where records are listed by their ids alone, in pages as large as this. */
 export const mostIds = 5_000;
@@ -113,10 +113,11 @@ export async function splitIfLarge(walking: WalkContext, open: OpenSlice) {
   // The records of a part were announced with the slice that it was cut from.
   if (count !== undefined && open.isPart !== true && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
+  const most = unread.count > 2 * context.deps.concurrency ? mostRecords : mostOfFew;
   const cut =
     stream.by === 'days'
       ? await partsOfDays(walking, stream.days, open)
-      : cutByCount(slice, count ?? 0, mostRecords, context.now());
+      : cutByCount(slice, count ?? 0, most, context.now());
   if (cut === undefined) return { count };
   const parts = await context.lease.transaction((session) => splitSlice(session, open, cut));
   unread.count += parts.length - 1;
