@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import type { Context } from './cli/context.ts';
 import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
@@ -197,7 +196,8 @@ const ownVersion = (): string =>
 /** After a forced end, another process stops the embedded servers that only this one used. */
 function stopLater(homes: ReadonlySet<string>): void {
   if (homes.size === 0) return;
-  const script = fileURLToPath(new URL('./cli/stop-embedded.ts', import.meta.url));
+  // JavaScript in the package, TypeScript in the repository.
+  const script = path.join(import.meta.dirname, `cli/stop-embedded${path.extname(import.meta.filename)}`);
   const options = { detached: true, stdio: 'ignore' } as const;
   spawn(process.execPath, [script, String(process.pid), ...homes], options).unref();
 }

@@ -13,6 +13,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'v8';
 
 const needed = 24;
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+// The package holds compiled JavaScript, and no Node: its users bring one.
+const isRepository = existsSync(join(root, 'src', 'main.ts'));
 const isWindows = process.platform === 'win32';
 const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`;
 // The copies of Node that package.json pins for this platform.
@@ -24,8 +26,10 @@ if (Number(process.versions.node.split('.')[0]) >= needed) run();
 else if (pinned) startPinned(pinned);
 else
   quit(
-    `it needs Node ${needed} or newer; this is ${process.version}, and the pinned copy is not installed. ` +
-      `In ${root} run: npm ci (without --omit=optional), or install Node from https://nodejs.org`,
+    `it needs Node ${needed} or newer; this is ${process.version}` +
+      (isRepository
+        ? `, and the pinned copy is not installed. In ${root} run: npm ci (without --omit=optional), or install Node from https://nodejs.org`
+        : '. Install it from https://nodejs.org'),
   );
 
 function run() {
@@ -41,10 +45,11 @@ function run() {
   enlargeNursery();
   // The heap stays small: what a sync makes is garbage after one page (120 MB less at the peak, measured by the bench).
   setFlagsFromString('--heap-growing-percent=60');
-  import('./main.ts')
+  import(isRepository ? './main.ts' : '../dist/src/main.js')
     .then((found) => found.main())
     .catch((error) => {
-      if (!existsSync(join(root, 'node_modules', 'kysely'))) return quit(`In ${root} run: npm ci`);
+      if (isRepository && !existsSync(join(root, 'node_modules', 'kysely')))
+        return quit(`In ${root} run: npm ci`);
       console.error(error);
       process.exitCode = 1;
     });
