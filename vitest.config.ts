@@ -12,7 +12,9 @@ export default defineConfig({
     maxWorkers: 3,
     // Files keep their state in their own databases, so that a worker loads `src` once, not for each file.
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A machine may be ten times as slow as usual: a hang is found late rather than slowness for a hang.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000 } },
   },
 });

@@ -9,7 +9,8 @@ export default defineConfig({
     setupFiles: ['test/support/failures.ts'],
     maxWorkers: 2,
     testTimeout: 7_200_000,
-    hookTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000 } },
     passWithNoTests: true,
   },
 });

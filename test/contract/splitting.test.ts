@@ -36,4 +36,4 @@ test('more issues than a slice holds are read in slices without gap or overlap',
   const stored = 'select id::text, key from tracker.issues where _deleted_at is null order by id';
   const byId = truth.toSorted((a, b) => Number(a.id) - Number(b.id));
   expect(await rig.rows(stored)).toEqual(byId.map(({ id, key }) => ({ id, key })));
-}, 120_000);
+});

@@ -91,7 +91,7 @@ describe.each(['contract', 'vendor'] as const)('in the dialect %s', (dialect) =>
     }
     expect(rig.tracker.errors).toEqual([]);
     await converge();
-  }, 120_000);
+  });
 
   test('P5, P6, P8, P9: an empty page, a short one, a lowered maxResults and a shrunk total lose nothing', async () => {
     await open({ dialect });
@@ -237,7 +237,7 @@ test('P18: records whose `updated` is odd do not spoil the watermark', async () 
   // 2999 is newer than anything until the end of time: only a full sync takes it back.
   await rig.sync({ ...issues, full: true });
   expect(await differences(rig, ofIssues)).toEqual([]);
-}, 120_000);
+});
 
 test('P21: of two versions of one issue on two pages the newer wins, though it came first', async () => {
   await open();

@@ -24,7 +24,7 @@ const plan: readonly (readonly [name: string, messages: number, open: () => Prom
 test.for(plan)(
   '%s, killed twice, loses nothing, and the next run completes it',
   {
-    timeout: 120_000,
+    timeout: 240_000,
   },
   async ([, messages, open]) => {
     const next = dice(messages);

@@ -80,7 +80,7 @@ export function run(file: URL | string, args: readonly string[], options: RunOpt
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  within = 30_000,
+  within = 90_000,
 ): Promise<void> {
   const deadline = performance.now() + within;
   while (!(await holds())) {

@@ -60,4 +60,4 @@ test('a sync that is killed in reports, insights and CSV and then repeated gives
   const sums = `select sum(spend)::text as line from ads.report_csv
     union select sum(spend)::text from ads.report_daily where entity_type = 'AD'`;
   expect(await lines(sums)).toHaveLength(1);
-}, 120_000);
+});

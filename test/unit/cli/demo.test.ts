@@ -55,7 +55,7 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   expect(await counts(page.url, [])).toBeUndefined();
 
   const open = begin(['warehouse'], { env: { TIDEMARK_HOME: path.join(home, 'demo') } });
-  await until('the connection string', () => open.out().includes('psql'), 30_000);
+  await until('the connection string', () => open.out().includes('psql'));
   const url = /^connection +(\S+)$/m.exec(open.out())?.[1] ?? '';
   const kept = Object.fromEntries(tables.map((each) => [each.table, each.rows + each.deleted]));
   expect(await counts(url, Object.keys(kept))).toEqual(kept);
@@ -82,11 +82,11 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const paper = { verbose: true, quiet: false, home, url: undefined, hasOther: false, draw };
   const verbose = lastPage(page, page.runs, { ...paper, paint: (_, text) => text, outcomeOf: () => '' });
   for (const each of tables) expect(verbose.join('\n')).toContain(`\n${each.table} ${each.rows} `);
-}, 120_000);
+});
 
 test('npm start is the demo where nothing is configured, and a sync of everything where something is', async () => {
   const demo = begin(['start'], { env });
-  await until('the first run', () => demo.err().includes('run 1 (sync) started'), 30_000);
+  await until('the first run', () => demo.err().includes('run 1 (sync) started'));
   demo.kill('SIGINT');
   expect((await demo.ended).code).toBe(130);
 
@@ -97,11 +97,11 @@ test('npm start is the demo where nothing is configured, and a sync of everythin
   await tracker.close();
   expect(err).toContain(`made a new warehouse in ${home}\n`);
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^tracker: complete\. /) });
-}, 120_000);
+});
 
 test('a command that is killed leaves a server, which the tidying process stops', async () => {
   const open = start(['warehouse', '--json'], { env });
-  await until('the connection string', () => open.out().includes('url'), 30_000);
+  await until('the connection string', () => open.out().includes('url'));
   const { url } = JSON.parse(open.out());
   open.kill('SIGKILL');
   await open.ended;
@@ -109,4 +109,4 @@ test('a command that is killed leaves a server, which the tidying process stops'
   const tidying = fileURLToPath(new URL('../../../src/cli/stop-embedded.ts', import.meta.url));
   expect(await run(tidying, [String(open.pid), home]).ended()).toBe(0);
   expect(await counts(url, [])).toBeUndefined();
-}, 60_000);
+});

@@ -25,7 +25,7 @@ test('--help lists every verb, and each explains itself, examples first, on stdo
     expect(own).toMatch(new RegExp(`^Examples:\\n  \\$ .*tidemark ${verb}`));
     expect(own).toContain('--json');
   }
-}, 60_000);
+});
 
 test('--help loads nothing that takes time', async () => {
   const loaded = path.join(nowhere, 'loaded');

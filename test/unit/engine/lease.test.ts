@@ -115,7 +115,7 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   const before = await sessionOf('beating');
   await end(before);
   // The holder is in doubt until its next beat opens another session: then it is the holder again.
-  await expect.poll(() => sessionOf('beating'), { timeout: 3_000 }).not.toBe(before);
+  await expect.poll(() => sessionOf('beating')).not.toBe(before);
   const start = performance.now();
   while (performance.now() - start < 2 * quick.ttlMs)
     await expect(takeLease(pool(), 'beating', quick)).rejects.toThrow(LockHeld);
@@ -127,7 +127,7 @@ test('a holder whose session breaks opens another at once: before its next beat 
   const holder = await takeLease(pool(), 'broken', { ...quick, ttlMs: 600_000, heartbeatMs: 300_000 });
   const before = await sessionOf('broken');
   await end(before);
-  await expect.poll(() => sessionOf('broken'), { timeout: 10_000 }).not.toBe(before);
+  await expect.poll(() => sessionOf('broken')).not.toBe(before);
   await expect(takeLease(pool(), 'broken', quick)).rejects.toThrow(LockHeld);
   await holder.release();
 });
@@ -150,7 +150,7 @@ test('a holder that cannot reach the warehouse for a lease time says so, and not
   const warehouse = await connect(database.url, { max: 2 });
   const holder = await takeLease(warehouse.pool, 'cut off', quick);
   await warehouse.close();
-  await expect.poll(() => holder.signal.aborted, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => holder.signal.aborted).toBe(true);
   expect(holder.signal.reason).toBeInstanceOf(Fenced);
   expect(String(holder.signal.reason)).toMatch(
     /cut off: no sign of life reached the warehouse for a whole lease time \(0.6 s\): /,

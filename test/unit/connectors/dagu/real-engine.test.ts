@@ -59,7 +59,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     await becomes('bad', 'b1', 'failed');
     await becomes('long', 'l1', 'running');
     await becomes('good_too', 't1', 'succeeded');
-  }, 60_000);
+  });
   afterAll(async () => {
     await rig?.close();
     await engine?.close();

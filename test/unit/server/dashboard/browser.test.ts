@@ -11,7 +11,7 @@ let context: BrowserContext;
 let page: Page;
 let complaints: string[];
 
-describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 }, () => {
+describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 240_000 }, () => {
   beforeAll(async () => {
     scene = await openScene({ token });
     await scene.rig.sync();
@@ -72,7 +72,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     await page.getByText('0 of 1 slice done, 1 reading').waitFor();
     await page.getByText(/run \d+ \(backfill\) started/).waitFor();
     expect(await stateOf()).toContain('running');
-    await expect.poll(() => held.fired, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => held.fired).toBeGreaterThan(0);
 
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#head .state', { hasText: 'stopped' }).waitFor();
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     const before = await bars.count();
     const loaded = await page.evaluate('performance.timeOrigin');
     await scene.rig.sync({ streams: ['projects'] });
-    await expect.poll(() => bars.count(), { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(() => bars.count()).toBe(before + 1);
     expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
 
     const paths = ['/', '/streams', '/streams/tracker/issues', '/runs', '/runs/1', '/backfill', '/rejects'];

@@ -50,7 +50,7 @@ describe('with a token', () => {
     const trouble = '127.0.0.1 signed in with a wrong token once too often; it is held back';
     expect(scene.troubles.at(-1)).toBe(trouble);
     const status = async () => (await person.signIn(token)).status;
-    await expect.poll(status, { timeout: 10_000, interval: 200 }).toBe(303);
+    await expect.poll(status, { interval: 200 }).toBe(303);
   });
 
   test('a session that is forged, changed, over or ended at the server is refused', async () => {

@@ -189,7 +189,7 @@ test('an active run is stopped from its page, and only that one', async () => {
   );
   const started = await person.send('/', '/pipelines/tracker/start');
   const where = started.headers.location ?? '';
-  await expect.poll(() => held.fired, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => held.fired).toBeGreaterThan(0);
   const going = (await person.get(where)).body;
   expect(going).toContain(`formaction="${where}/stop"`);
   const runId = where.split('/').at(-1) ?? '';
@@ -232,7 +232,7 @@ test('the token of changes is the same until something happens, and says when th
   const before = await token();
   expect(await token()).toBe(before);
   await scene.rig.sync({ streams: ['projects'] });
-  await expect.poll(token, { timeout: 10_000 }).not.toBe(before);
+  await expect.poll(token).not.toBe(before);
 });
 
 test('an internal error is reported to the operator and not to the reader', async () => {

@@ -44,9 +44,7 @@ async function stoppedWhileMade(): Promise<void> {
   rig = await openAdsRig({ ...small, csv: { polls: 1 } });
   const stop = new AbortController();
   const stopped = rig.sync({ streams }, { signal: stop.signal });
-  await expect
-    .poll(() => rig.rows(`select status from ops.jobs`), { timeout: 20_000 })
-    .toEqual([{ status: 'submitted' }]);
+  await expect.poll(() => rig.rows(`select status from ops.jobs`)).toEqual([{ status: 'submitted' }]);
   stop.abort(new Interrupted('asked to stop'));
   await stopped.catch(() => undefined);
 }
