@@ -10,7 +10,7 @@ const shrinkingMs = 60_000;
 /** Histories that are played however slow the machine is. */
 const least = 2;
 /** How long a test may take that plays for so many seconds. */
-export const timeoutFor = (time: number): number => time * 1000 + 3 * shrinkingMs;
+export const timeoutFor = (time: number): number => time * 1000 + 10 * shrinkingMs;
 
 /** Plays histories for so long, `first` before all others; returns how many. A failure comes with a short history that fails as well. */
 export async function playing<History>(

@@ -327,41 +327,37 @@ test('a worker whose request was taken over stops, and touches neither the recor
   expect(after).toEqual([{ status: 'running', worker: 'another', state: 'active', retry_count: 1 }]);
 });
 
-test(
-  'a worker that is cut off from the warehouse stops its run with the lease, and recovers by itself',
-  () =>
-    throughWire({ retryMs: 200, statementTimeout: 200, silenceMs: 100 }, async (far, wire) => {
-      const lease = Promise.withResolvers<Lease>();
-      let calls = 0;
-      const runner = runnerOf(async (ask, how) => {
-        calls += 1;
-        if (calls > 1) return report(ask);
-        const taken = await takeLease(far.pool, 'tracker', { ttlMs: 600, heartbeatMs: 200, waitMs: 0 });
-        lease.resolve(taken);
-        return endless(ask, { ...how, signal: taken.signal });
+test('a worker that is cut off from the warehouse stops its run with the lease, and recovers by itself', () =>
+  throughWire({ retryMs: 1_000, statementTimeout: 1_000, silenceMs: 500 }, async (far, wire) => {
+    const lease = Promise.withResolvers<Lease>();
+    let calls = 0;
+    const runner = runnerOf(async (ask, how) => {
+      calls += 1;
+      if (calls > 1) return report(ask);
+      const taken = await takeLease(far.pool, 'tracker', { ttlMs: 3_000, heartbeatMs: 1_000, waitMs: 0 });
+      lease.resolve(taken);
+      return endless(ask, { ...how, signal: taken.signal });
+    });
+    const cut = await conduct(far, known, runner, { name: 'cut off' });
+    try {
+      const queued = await start();
+      const { signal } = await lease.promise;
+      wire.freeze();
+      await until('the run is stopped', () => signal.aborted);
+      expect(await lab.control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
+      await silenceWorkers(lab.warehouse);
+      wire.thaw();
+      wire.cut();
+      await until('it recovers', async () => {
+        await hurryJobs(lab.warehouse);
+        return (await lab.control.run('tracker', queued.runId)).status === 'succeeded';
       });
-      const cut = await conduct(far, known, runner, { name: 'cut off' });
-      try {
-        const queued = await start();
-        const { signal } = await lease.promise;
-        wire.freeze();
-        await until('the run is stopped', () => signal.aborted);
-        expect(await lab.control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
-        await silenceWorkers(lab.warehouse);
-        wire.thaw();
-        wire.cut();
-        await until('it recovers', async () => {
-          await hurryJobs(lab.warehouse);
-          return (await lab.control.run('tracker', queued.runId)).status === 'succeeded';
-        });
-        expect(cut.troubles.length).toBeGreaterThan(0);
-      } finally {
-        wire.thaw();
-        await cut.service.end();
-      }
-    }),
-  120_000,
-);
+      expect(cut.troubles.length).toBeGreaterThan(0);
+    } finally {
+      wire.thaw();
+      await cut.service.end();
+    }
+  }));
 
 test('a run without progress is stuck, a message is sent, and with progress it is running again', async () => {
   let isGettingAhead = false;
