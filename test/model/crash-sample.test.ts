@@ -23,9 +23,6 @@ const plan: readonly (readonly [name: string, messages: number, open: () => Prom
 // At any message; `npm run test:crash` goes to every one that can make a difference.
 test.for(plan)(
   '%s, killed twice, loses nothing, and the next run completes it',
-  {
-    timeout: 240_000,
-  },
   async ([, messages, open]) => {
     const next = dice(messages);
     const cut = (length: number) =>

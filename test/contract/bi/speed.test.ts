@@ -47,7 +47,7 @@ const { insert, read, table } = reading(async () => {
   await read('analyze');
 });
 
-test('read whole, no view handles rows by the square of its tables', { timeout: 240_000 }, async () => {
+test('read whole, no view handles rows by the square of its tables', async () => {
   const [[rows] = []] = await table(
     `select sum(reltuples)::integer from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'tracker' and relkind = 'r'`,
   );

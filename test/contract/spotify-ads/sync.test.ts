@@ -48,9 +48,7 @@ const succeed = async (what: Parameters<AdsRig['sync']>[0]): Promise<RunReport> 
 };
 
 describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s', (dialect) => {
-  test('is read whole: each list, level, amount and CSV row; a second sync changes and resumes nothing', {
-    timeout: 240_000,
-  }, async () => {
+  test('is read whole: each list, level, amount and CSV row; a second sync changes and resumes nothing', async () => {
     rig = await openAdsRig({ ...small, dialect, campaigns: 1, days: 15 });
     const { state, storage } = rig.platform;
     const report = await succeed({});

@@ -103,7 +103,7 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
     expect(await query('select from ops.dag_runs'), at).toHaveLength(1);
   }
   expect(struck).toBeGreaterThan(2);
-}, 200_000);
+});
 
 test('forty requests in one process leave no connection, timer or handle behind', async () => {
   let wished = 0;

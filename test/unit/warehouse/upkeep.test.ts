@@ -94,8 +94,8 @@ test('a server that hangs does not hold up a process that ends', async () => {
   const { port } = hanging.address() as net.AddressInfo;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
-    const upkeep = tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`);
-    const refused = expect(upkeep).rejects.toThrow(/timeout/);
+    const tidied = tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`);
+    const refused = expect(tidied).rejects.toThrow(/timeout/);
     const [socket] = await once(hanging, 'connection');
     await vi.advanceTimersByTimeAsync(60_000);
     await refused;

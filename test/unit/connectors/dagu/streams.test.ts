@@ -379,7 +379,6 @@ describe('an engine without run ids', () => {
 
 test.each(['dagu-v2', 'dagu-2.x'] as const)(
   'a long history is read to its end; an unchanged one costs little; a retried run is read again; a window is read alone (%s)',
-  { timeout: 240_000 },
   async (dialect) => {
     const rig = await stage({ dialect, most: 100 });
     const { state, clock, log } = rig.engine;

@@ -11,7 +11,7 @@ let context: BrowserContext;
 let page: Page;
 let complaints: string[];
 
-describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 240_000 }, () => {
+describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   beforeAll(async () => {
     scene = await openScene({ token });
     await scene.rig.sync();
