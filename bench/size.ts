@@ -5,27 +5,29 @@ import path from 'node:path';
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 200,
-  core: 1200,
-  config: 300,
-  http: 900,
-  reading: 1300,
-  'connectors/jira': 2500,
+  'index.ts': 60,
+  testing: 190,
+  core: 1330,
+  config: 450,
+  http: 1100,
+  reading: 1320,
+  'connectors/jira': 2540,
   'connectors/spotify-ads': 2900,
   'connectors/dagu': 800,
-  engine: 2700,
+  engine: 2740,
   load: 1400,
-  queries: 900,
-  warehouse: 700,
+  queries: 920,
+  warehouse: 770,
   embedded: 450,
   scheduler: 900,
   outbound: 500,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 1750,
+  cli: 1950,
 };
 
 /** The limit for all of `src`. */
-export const limit = 22_000;
+export const limit = 23_200;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
