@@ -116,12 +116,14 @@ describe('D2: a server that ends at once and starts again', () => {
     const first = crashAt(...moments);
     expect(await rig.sync(issues).catch((error: unknown) => error)).toMatchObject({ status: 'succeeded' });
     expect(first.fired()).toBe(moments.length);
+    await first.over();
     expect(await rig.rows('select status from ops.runs')).toEqual([{ status: 'succeeded' }]);
     expect(await differences(rig, ofIssues)).toEqual([]);
     change();
     const second = crashAt(...merging);
     expect(await rig.sync(issues).catch((error: unknown) => error)).toMatchObject({ status: 'succeeded' });
     expect(second.fired()).toBe(merging.length);
+    await second.over();
     expect(await differences(rig, ofIssues)).toEqual([]);
     await cluster.crash();
     expect(await rig.sync(issues), 'a crash between two runs').toMatchObject({

@@ -23,10 +23,16 @@ export interface Wire {
    * Does `act` at each of these moments in turn, just before the bytes that end it reach the server. A moment: what the
    * client sends, one after the other. While `act` lasts, connections are refused and nothing else is a moment.
    */
-  at(moments: readonly Moment[], act: () => void | Promise<void>): { readonly fired: () => number };
+  at(moments: readonly Moment[], act: () => void | Promise<void>): Acts;
   /** Connections that were made until now. */
   readonly connections: number;
   close(): Promise<void>;
+}
+
+/** What came of moments: how many were met, and when the act of the last one is over. */
+export interface Acts {
+  readonly fired: () => number;
+  readonly over: () => Promise<void>;
 }
 
 export async function proxy(to: { readonly host: string; readonly port: number }): Promise<Wire> {
@@ -35,6 +41,7 @@ export async function proxy(to: { readonly host: string; readonly port: number }
   let connections = 0;
   let ear: Ear = { left: [], act: () => undefined, heard: 0 };
   let isActing = false;
+  let lastAct = Promise.resolve();
   const hear = async (chunk: Buffer): Promise<void> => {
     const [moment] = ear.left;
     if (isActing || !moment?.[ear.heard]?.test(chunk.toString('latin1'))) return;
@@ -44,7 +51,8 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     ear.left.shift();
     isActing = true;
     try {
-      await ear.act();
+      lastAct = Promise.resolve(ear.act());
+      await lastAct;
     } finally {
       isActing = false;
     }
@@ -88,7 +96,7 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     at: (moments, act) => {
       const mine: Ear = { left: [...moments], act, heard: 0 };
       ear = mine;
-      return { fired: () => moments.length - mine.left.length };
+      return { fired: () => moments.length - mine.left.length, over: () => lastAct };
     },
     get connections() {
       return connections;
