@@ -1,7 +1,7 @@
 /**
- * A local server that answers as GitHub's REST API does for one repository. Source: docs.github.com/rest (issues,
- * issue comments, pagination, rate limits). As api.github.com does, it pages issues by cursor, without a link to
- * the last page. Its records are those of records.json.
+ * A local server that answers as GitHub's REST API does for one repository. Source: docs.github.com/rest
+ * (issues, issue comments, pagination, rate limits). As api.github.com does, it pages issues by cursor, without
+ * a link to the last page. Its records are those of records.json.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -94,8 +94,9 @@ const answer = (world: World, url: URL): Answer => {
 };
 
 /**
- * Starts the server on a free port, or on `port`. More than `perHour` requests exceed the primary rate limit, more
- * than `perSecond` the secondary one. A 304 and a refusal do not count as one of the hour. `requests` has all answers.
+ * Starts the server on a free port, or on `port`. More than `perHour` requests exceed the primary rate limit,
+ * more than `perSecond` the secondary one. A 304 and a refusal do not count as one of the hour. `requests` has
+ * all answers.
  */
 export const startGitHub = async ({
   issues = 250,
