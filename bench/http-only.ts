@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { openTracker } from '../src/connectors/jira/source.ts';
 import type { Slice } from '../src/core/stream.ts';
 import { cutByCount, mostRecords } from '../src/engine/sync/cut.ts';
+import { basic } from '../src/http/auth.ts';
 import { pages } from '../src/reading/pages.ts';
 
 /**
@@ -12,8 +13,7 @@ const [baseUrl = '', email = '', token = '', concurrency = '4', changedSince] = 
 const start = new Date('2000-01-01T00:00:00Z');
 const source = openTracker({
   baseUrl,
-  email,
-  apiToken: { reveal: () => token },
+  auth: basic(email, { reveal: () => token }),
   start,
   changes: 'auto',
   groups: [],

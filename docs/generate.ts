@@ -7,6 +7,7 @@ import { openAds } from '../src/connectors/spotify-ads/source.ts';
 import { shippedTables } from '../src/connectors/tables.ts';
 import type { Source, Stream } from '../src/core/stream.ts';
 import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
+import { bearer } from '../src/http/auth.ts';
 import { openapiDocument } from './openapi.ts';
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
@@ -15,8 +16,7 @@ export const sources = (): readonly { readonly title: string; readonly source: S
     title: 'The issue tracker',
     source: openTracker({
       baseUrl: 'http://127.0.0.1:1',
-      email: 'nobody@example.com',
-      apiToken: { reveal: () => 'none' },
+      auth: bearer({ reveal: () => 'none' }),
       start: new Date(0),
       changes: 'auto',
       groups: [],

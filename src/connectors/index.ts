@@ -4,6 +4,7 @@ import type { Engine } from '../core/dag-engine.ts';
 import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { days, hours } from '../core/time.ts';
+import { basic } from '../http/auth.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 import { type WorkflowConfig, workflowPart } from './dagu/config.ts';
 import { type TrackerConfig, trackerPart } from './jira/config.ts';
@@ -64,8 +65,9 @@ function tracker(given: TrackerConfig): SourceSettings {
   const { baseUrl, exclude, concurrency, start: historyStart } = given;
   const lookbackMs = hours(given.lookbackHours);
   const createdWindowMs = days(given.createdWindowDays);
+  const auth = basic(given.email, given.apiToken);
   const open: SourceSettings['open'] = async (tools) =>
-    (await import('./jira/source.ts')).openTracker(given, depsOf(tools));
+    (await import('./jira/source.ts')).openTracker({ ...given, auth }, depsOf(tools));
   return { baseUrl, exclude, concurrency, historyStart, lookbackMs, createdWindowMs, open };
 }
 

@@ -4,10 +4,11 @@ import { stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../core/request.ts';
 import { classify } from './classify-response.ts';
-import { type Credentials, withRenewal } from './credentials.ts';
+import { withRenewal } from './credentials.ts';
 import { exchange, type Sent } from './exchange.ts';
 import { isNearLimit, usedUpMs } from './headers.ts';
-import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions } from './http-options.ts';
+import type { Credentials, HttpOptions, Login } from './http-options.ts';
+import { defaultLimits, defaultRetry, defaultTimeouts } from './http-options.ts';
 import { networkFailure } from './network-errors.ts';
 import { connectTo } from './proxy.ts';
 import { rateLimit } from './rate-limit.ts';
@@ -25,12 +26,14 @@ export const createHttp = (options: HttpOptions): Http => {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultLimits, ...options.limits };
   const policy = { ...defaultRetry, ...options.retry };
-  const { concurrency = 8, wall = Date.now, authorize } = options;
+  const { concurrency = 8, wall = Date.now } = options;
   const time: Time = { now: options.now ?? (() => performance.now()), sleep: options.sleep ?? sleep };
   const counters: HttpCounters = {
     ...{ requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 },
   };
   const closing = new AbortController();
+  const another = (own: HttpOptions): Http => createHttp({ ...options, ...ownAlone, ...own });
+  const login: Login = options.auth?.(another, time.now) ?? { authorize: () => ({}) };
   let answeredAt: number | undefined;
   const limiter = rateLimit(concurrency, options.rates ?? [], time);
   const pause = (ms: number): void => {
@@ -48,7 +51,7 @@ export const createHttp = (options: HttpOptions): Http => {
   };
 
   const attempt: Try = async (request, signal) => {
-    const credentials = authorize();
+    const credentials = login.authorize();
     const sent = sentOf(request, base.origin, pathOf(request, base), options, credentials);
     const most = request.mostBytes ?? Number.POSITIVE_INFINITY;
     const bounds = {
@@ -78,7 +81,7 @@ export const createHttp = (options: HttpOptions): Http => {
       (ms) => (counters.throttledMs += ms),
       () => attempt(request, signal),
     );
-  const renewing = withRenewal(paced, authorize, options.onUnauthorized, closing.signal);
+  const renewing = withRenewal(paced, login, closing.signal);
   const send = withRetry(renewing, policy, {
     ...{ time, pause, counters, wall },
     random: options.random ?? Math.random,
@@ -94,14 +97,19 @@ export const createHttp = (options: HttpOptions): Http => {
       pathOf(request, base);
       const stop = AbortSignal.any([signal, closing.signal]);
       if (stop.aborted) throw stopped(stop);
+      await login.ready?.(stop);
       return send(request, stop);
     },
     async close() {
       closing.abort(new Interrupted('the connection to the source was closed'));
       await route.dispatcher.destroy();
+      await login.close?.();
     },
   };
 };
+
+/** Options of a source that are no other server's business. */
+const ownAlone = { auth: undefined, headers: {}, rates: [], secrets: () => [] } as const;
 
 const sentOf = (
   request: Request,
@@ -126,7 +134,8 @@ const encoders = {
   json: { type: 'application/json', encode: (body: object): string => JSON.stringify(body) },
   form: {
     type: 'application/x-www-form-urlencoded',
-    encode: (body: object): string => new URLSearchParams(Object.entries(body)).toString(),
+    encode: (body: object): string =>
+      new URLSearchParams(Object.entries(body).filter(([, value]) => value !== undefined)).toString(),
   },
 } as const;
 

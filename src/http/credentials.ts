@@ -2,29 +2,22 @@
 
 import { orStopped } from '../core/abort.ts';
 import { AuthFailed, TidemarkError, Transient, Unreachable } from '../core/errors.ts';
+import type { Login } from './http-options.ts';
 import type { Try } from './with-retry.ts';
-
-/** Headers that carry the credentials. */
-export type Credentials = Readonly<Record<string, string>>;
 
 /**
  * Sends; after a 401 renews the credentials, once for all requests that were refused with the same ones, and sends again. Renewed credentials
  * that have never worked are not renewed again; a renewal that failed is not tried again. `lifetime` aborts when the `Http` closes: one
  * caller's abort does not take the renewal from the others.
  */
-export const withRenewal = (
-  send: Try,
-  authorize: () => Credentials,
-  onUnauthorized: ((signal: AbortSignal) => Promise<boolean>) | undefined,
-  lifetime: AbortSignal,
-): Try => {
-  if (onUnauthorized === undefined) return send;
-  const current = (): string => JSON.stringify(authorize());
+export const withRenewal = (send: Try, login: Login, lifetime: AbortSignal): Try => {
+  if (login.renew === undefined) return send;
+  const current = (): string => JSON.stringify(login.authorize());
   /** Those of the last renewal, until the source accepts them. */
   let unproven: string | undefined;
   let renewal: Promise<boolean> | undefined;
   const renew = async (): Promise<boolean> => {
-    const renewed = await onUnauthorized(lifetime);
+    const renewed = (await login.renew?.(lifetime)) === true;
     if (renewed) {
       unproven = current();
       renewal = undefined;

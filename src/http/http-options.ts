@@ -1,14 +1,13 @@
 /** The options of an `Http`. One right default each. */
 
+import type { Http } from '../core/request.ts';
 import type { Proxies } from './proxy.ts';
 
 export interface HttpOptions {
   /** Origin and optional path prefix, e.g. `https://api.example.com/ads/v3`; no user, query or fragment. */
   readonly baseUrl: string;
-  /** The headers that carry the credentials; asked before every request. They go to the origin of `baseUrl` and nowhere else. */
-  readonly authorize: () => Readonly<Record<string, string>>;
-  /** Gets new credentials after a 401; true if `authorize` now gives others. Shared by all requests that wait for it. */
-  readonly onUnauthorized?: (signal: AbortSignal) => Promise<boolean>;
+  /** How requests log in (`auth.ts`); absent: they do not. Credentials go to the origin of `baseUrl` and nowhere else. */
+  readonly auth?: Auth | undefined;
   /** Sent as `tidemark/<version>`. */
   readonly version?: string;
   /** Sent with every request. */
@@ -33,6 +32,26 @@ export interface HttpOptions {
   readonly wall?: () => number;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
+
+/**
+ * A way to log in. Each `Http` opens it for itself, and closes it. `open` gives an `Http` to another server, with the proxies, deadlines,
+ * retries and clocks of the source's; `now` is their monotonic clock (ms).
+ */
+export type Auth = (open: (options: HttpOptions) => Http, now: () => number) => Login;
+
+/** A login of one `Http`. */
+export interface Login {
+  /** The headers of the next request; asked before each. */
+  authorize(): Credentials;
+  /** Awaited before each request: resolves when `authorize` gives credentials that do not expire at once. */
+  ready?(signal: AbortSignal): Promise<void>;
+  /** Gets new credentials after a 401; true if `authorize` now gives others. Shared by all requests that wait for it. */
+  renew?(signal: AbortSignal): Promise<boolean>;
+  close?(): Promise<void>;
+}
+
+/** Headers that carry the credentials. */
+export type Credentials = Readonly<Record<string, string>>;
 
 /** In ms. */
 export const defaultTimeouts = {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { status } from '../../simulators/shared/faults.ts';
 import { AuthFailed } from '../../src/core/errors.ts';
+import { basic } from '../../src/http/auth.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { testRig } from '../support/rig.ts';
 import { dialects } from '../support/small-site.ts';
@@ -11,10 +12,12 @@ test.each(dialects.filter(({ name }) => name !== 'contract'))(
     const rig = await testRig({ ...options, issues: 60 });
     await rig.sync();
     const before = await fingerprint(rig);
-    for (const settings of [
-      { apiToken: { reveal: () => 'not-the-token' } },
-      { email: 'somebody.else@example.com' },
+    const { email, token } = rig.tracker;
+    for (const auth of [
+      basic(email, { reveal: () => 'not-the-token' }),
+      basic('somebody.else@example.com', { reveal: () => token }),
     ]) {
+      const settings = { auth };
       await expect(rig.sync({}, { settings })).rejects.toThrow(AuthFailed);
       await expect(rig.sync({ full: true }, { settings })).rejects.toThrow(AuthFailed);
       await expect(rig.reconcile({}, { settings })).rejects.toThrow(AuthFailed);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LoggedRequest } from '../../simulators/shared/script.ts';
 import { openTracker } from '../../src/connectors/jira/source.ts';
 import type { RunReport } from '../../src/core/run.ts';
+import { bearer } from '../../src/http/auth.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig, testRig } from '../support/rig.ts';
 import { dialects } from '../support/small-site.ts';
@@ -9,8 +10,7 @@ import { dialects } from '../support/small-site.ts';
 /** The streams as they are listed, opened on no server. */
 const streams = openTracker({
   baseUrl: 'http://127.0.0.1:1',
-  email: 'nobody@example.com',
-  apiToken: { reveal: () => 'none' },
+  auth: bearer({ reveal: () => 'none' }),
   start: new Date('2000-01-01T00:00:00Z'),
   changes: 'auto',
   groups: [],

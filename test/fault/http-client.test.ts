@@ -638,13 +638,15 @@ describe('credentials that expire', () => {
     const server = await guarded(() => 'Bearer new-token');
     const http = open(server.url, {
       concurrency: 10,
-      authorize: () => ({ authorization: current }),
-      onUnauthorized: async () => {
-        renewals++;
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        current = 'Bearer new-token';
-        return true;
-      },
+      auth: () => ({
+        authorize: () => ({ authorization: current }),
+        renew: async () => {
+          renewals++;
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          current = 'Bearer new-token';
+          return true;
+        },
+      }),
     });
     const answers = await Promise.all(Array.from({ length: 10 }, () => send(http)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
@@ -657,11 +659,13 @@ describe('credentials that expire', () => {
     let valid = 1;
     const server = await guarded(() => `Bearer token-${valid}`);
     const http = open(server.url, {
-      authorize: () => ({ authorization: `Bearer token-${generation}` }),
-      onUnauthorized: async () => {
-        generation++;
-        return true;
-      },
+      auth: () => ({
+        authorize: () => ({ authorization: `Bearer token-${generation}` }),
+        renew: async () => {
+          generation++;
+          return true;
+        },
+      }),
     });
     for (const now of [1, 2, 3]) {
       valid = now;
@@ -678,11 +682,13 @@ describe('credentials that expire', () => {
       return 'Bearer new';
     });
     const http = open(server.url, {
-      authorize: () => ({ authorization: `Bearer ${current}` }),
-      onUnauthorized: async () => {
-        renewals++;
-        return true;
-      },
+      auth: () => ({
+        authorize: () => ({ authorization: `Bearer ${current}` }),
+        renew: async () => {
+          renewals++;
+          return true;
+        },
+      }),
     });
     expect((await send(http)).status).toBe(200);
     expect(renewals).toBe(0);
@@ -696,11 +702,13 @@ describe('credentials that expire', () => {
     let renewals = 0;
     const server = await guarded(() => 'Bearer never');
     const http = open(server.url, {
-      authorize: () => ({ authorization: 'Bearer old-token' }),
-      onUnauthorized: () => {
-        renewals++;
-        return renewal();
-      },
+      auth: () => ({
+        authorize: () => ({ authorization: 'Bearer old-token' }),
+        renew: () => {
+          renewals++;
+          return renewal();
+        },
+      }),
     });
     const errors = await Promise.all(Array.from({ length: 5 }, () => caught(send(http))));
     for (const error of [...errors, await caught(send(http))]) expect(error).toBeInstanceOf(AuthFailed);

@@ -1,6 +1,7 @@
 /** An `Http` to a local test server: quick retries, fixed dice. */
 
 import type { Http, Request } from '../../src/core/request.ts';
+import { basic } from '../../src/http/auth.ts';
 import { createHttp } from '../../src/http/client.ts';
 import type { HttpOptions } from '../../src/http/http-options.ts';
 
@@ -9,9 +10,7 @@ export const token = 'tok-5ecret-value';
 export const httpTo = (baseUrl: string, options: Partial<HttpOptions> = {}): Http =>
   createHttp({
     baseUrl,
-    authorize: () => ({
-      authorization: `Basic ${Buffer.from(`me@example.com:${token}`).toString('base64')}`,
-    }),
+    auth: basic('me@example.com', { reveal: () => token }),
     version: '1.2.3',
     ...options,
     retry: { baseMs: 1, ...options.retry },

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
 import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/connectors/jira/source.ts';
+import { basic } from '../../src/http/auth.ts';
 import { smallSite } from './small-site.ts';
 import { hasty, openSourceRig, type SourceRig, type SourceRun } from './source-rig.ts';
 
@@ -20,8 +21,7 @@ export interface RigRun extends SourceRun {
 /** How this tracker is read, as fast as it answers. */
 export const settingsFor = (tracker: TrackerSimulator): TrackerSettings => ({
   baseUrl: tracker.url,
-  email: tracker.email,
-  apiToken: { reveal: () => tracker.token },
+  auth: basic(tracker.email, { reveal: () => tracker.token }),
   start: new Date('2000-01-01T00:00:00Z'),
   changes: 'auto',
   groups: [],

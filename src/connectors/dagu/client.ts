@@ -4,6 +4,7 @@ import * as errors from '../../core/errors.ts';
 import type { Paging } from '../../core/paging.ts';
 import { isObject, type JsonObject } from '../../core/record-object.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
+import { bearer } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { at, textAt } from '../../reading/offset-list.ts';
@@ -13,13 +14,11 @@ import { beganAt, currentRun, type Dialect, type Run, runIn } from './transform.
 
 /** What is needed to reach an engine. */
 export type EngineSettings = Pick<WorkflowConfig, 'baseUrl' | 'token'>;
-export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
+export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 
 /** Throws `Misconfigured` for a base URL that cannot be used. */
-export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}): Http => {
-  const authorize = () => (token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` });
-  return createHttp({ ...deps, baseUrl, authorize });
-};
+export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}): Http =>
+  createHttp({ ...deps, baseUrl, auth: token && bearer(token) });
 
 /**
  * A request of a route below the prefix of the dialect; the route's `{…}` are filled in their order. Throws

@@ -4,6 +4,7 @@ import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } fr
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Preflight, Source, Stream, Transform } from '../../core/stream.ts';
+import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { type Account, askAccount } from './account.ts';
@@ -24,15 +25,15 @@ export type { HttpEvent } from '../../http/http-options.ts';
 
 /** What opening a tracker takes. */
 export interface TrackerSettings
-  extends Omit<TrackerConfig, 'apiToken' | 'createdWindowDays' | 'lookbackHours' | 'exclude'> {
-  readonly apiToken: { reveal(): string };
+  extends Omit<TrackerConfig, 'email' | 'apiToken' | 'createdWindowDays' | 'lookbackHours' | 'exclude'> {
+  readonly auth: Auth;
 }
 
 export interface TrackerDeps {
   /** Receives what was found out that a person should know. */
   readonly observe?: Observe;
   /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
-  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
+  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 }
 
 const name = 'tracker';
@@ -109,14 +110,12 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
 ];
 
 const httpOptions = (
-  { baseUrl, email, apiToken, concurrency, requestsPerSecond }: TrackerSettings,
+  { baseUrl, auth, concurrency, requestsPerSecond }: TrackerSettings,
   deps: TrackerDeps,
 ): HttpOptions => ({
   ...deps.http,
   baseUrl,
-  authorize: () => ({
-    authorization: `Basic ${Buffer.from(`${email}:${apiToken.reveal()}`).toString('base64')}`,
-  }),
+  auth,
   concurrency,
   rates: requestsPerSecond > 0 ? [{ covers: () => true, perSecond: requestsPerSecond, burst: 1 }] : [],
 });

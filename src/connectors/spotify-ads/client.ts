@@ -4,7 +4,7 @@ import type { Http } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
 import type { TokenStore } from './token-store.ts';
-import { type Credentials, tokensFor } from './tokens.ts';
+import { authFor, type Credentials } from './tokens.ts';
 
 export interface ClientSettings {
   /** Includes `/ads/v3`; without a slash at its end. */
@@ -22,38 +22,21 @@ export interface ClientSettings {
 
 export interface ClientDeps {
   /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
-  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize' | 'onUnauthorized' | 'rates'>>;
+  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'auth' | 'rates'>>;
   /** Where a renewed refresh token is kept; absent: in memory. */
   readonly tokens?: TokenStore;
 }
 
-/** Throws `Misconfigured` for a base URL or a token URL that cannot be used; `send` throws what `Http` and `Tokens` throw. */
-export const openClient = (
-  settings: ClientSettings,
-  { http: options = {}, tokens: store }: ClientDeps,
-): Http => {
-  const tokens = tokensFor(settings.credentials, store, options);
-  const http = createHttp({
+/** Throws `Misconfigured` for a base URL or a token URL that cannot be used; `send` throws what `Http` and `accessTokens` throw. */
+export const openClient = (settings: ClientSettings, { http: options = {}, tokens }: ClientDeps): Http =>
+  createHttp({
     ...options,
     baseUrl: settings.baseUrl,
     headers: { ...options.headers, [settings.sdkHeader]: `tidemark/${options.version ?? '0'}` },
-    authorize: tokens.authorize,
-    ...(tokens.renew && { onUnauthorized: tokens.renew }),
+    auth: authFor(settings.credentials, tokens),
     concurrency: settings.concurrency,
     rates: rates(settings),
   });
-  return {
-    ...http,
-    async send(request, signal) {
-      await tokens.ready(signal);
-      return http.send(request, signal);
-    },
-    async close() {
-      await http.close();
-      await tokens.close();
-    },
-  };
-};
 
 /** No bursts: the vendor counts in windows of 30 seconds, and a burst on top of the rate would exceed its limit. */
 const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly Rate[] => {

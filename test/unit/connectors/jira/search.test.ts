@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { gzipBomb, status } from '../../../../simulators/shared/faults.ts';
 import { AuthFailed, Misconfigured } from '../../../../src/core/errors.ts';
 import type { Window } from '../../../../src/core/stream.ts';
+import { basic } from '../../../../src/http/auth.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import { dialects } from '../../../support/small-site.ts';
 import { type Opened, opened, readAll } from './opened.ts';
@@ -268,7 +269,7 @@ describe('the changelog', () => {
 describe('credentials', () => {
   const myself = { endpoint: '/rest/api/3/myself', times: Infinity };
   const projects = { endpoint: '/rest/api/3/project/search', times: Infinity };
-  const stranger = { email: 'somebody@example.com' };
+  const stranger = { auth: basic('somebody@example.com', { reveal: () => 'a-token' }) };
 
   it.each(dialects)(
     'that are wrong never look like an empty site: $name',

@@ -3,6 +3,7 @@ import { status, total } from '../../../../simulators/shared/faults.ts';
 import type { When } from '../../../../simulators/shared/script.ts';
 import { systemFields } from '../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { AuthFailed, Forbidden, Missing } from '../../../../src/core/errors.ts';
+import { basic } from '../../../../src/http/auth.ts';
 import { dialects } from '../../../support/small-site.ts';
 import { now, type Opened, opened } from './opened.ts';
 
@@ -50,7 +51,8 @@ describe('existence of an entity', () => {
   });
 
   it('is not concluded from wrong credentials or a 403', async () => {
-    const stranger = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
+    const auth = basic('somebody@example.com', { reveal: () => 'a-token' });
+    const stranger = await opened({ dialect: 'vendor' }, { auth });
     const [id = ''] = stranger.simulator.oracle().issues.keys();
     await expect(stranger.flow('issues').exists?.(id, stranger.signal)).rejects.toThrow(AuthFailed);
     const ofIt = ({ path }: { readonly path: string }) => path.endsWith(id);
