@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { questions } from '../../../simulators/demo/questions.ts';
 import { testDatabase } from '../../support/postgres.ts';
 
 const page = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 
-test('the questions of README can be asked', async () => {
-  const questions = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text);
-  expect(questions.length).toBeGreaterThan(0);
+test("the questions of README are the demo's, and their answers are shown with the right columns", async () => {
+  const asked = [...page.matchAll(/```sql\n([\s\S]*?)\n```\n+```text\n(.*)\n/g)];
+  expect(asked).toHaveLength(page.split('```sql').length - 1);
+  expect(asked.length).toBeGreaterThan(0);
   const database = await testDatabase();
-  for (const question of questions) await database.warehouse.pool.query(question);
+  for (const [, question = '', titles = ''] of asked) {
+    expect(questions.map(({ sql }) => sql)).toContain(question);
+    const { fields } = await database.warehouse.pool.query(question);
+    expect(titles.split('|').map((title) => title.trim())).toEqual(fields.map(({ name }) => name));
+  }
   await database.drop();
 });
