@@ -1,4 +1,4 @@
-import type { Json, Request } from './request.ts';
+import type { Answer, Json, Request } from './request.ts';
 
 /** Where the next page is. */
 export interface Next {
@@ -10,13 +10,19 @@ export interface Next {
   readonly overlap: number;
 }
 
-/** A paging scheme. Pure: everything it needs is in the answer's body, the request that was sent and the count of records received. */
+/** A paging scheme. Pure: everything it needs is in the answer, the request that was sent and the count of records received. */
 export interface Paging {
   /**
    * The next page, or undefined at the stated end. `count` is how many records the page held, `repeated` (default 0) how many of them, at
-   * its head, were asked for again for the seam.
+   * its head, were asked for again for the seam. `headers` are the answer's.
    */
-  next(body: Json, sent: Request, count: number, repeated?: number): Next | undefined;
+  next(
+    body: Json,
+    sent: Request,
+    count: number,
+    repeated?: number,
+    headers?: Answer['headers'],
+  ): Next | undefined;
   /** The total the answer states, where it states one. */
   total(body: Json): number | undefined;
   /** The place of the page's first record, as the answer states it or the request asked for; undefined where the server keeps the place. */
@@ -25,7 +31,7 @@ export interface Paging {
   readonly rewind?: (sent: Request, by: number) => Request;
   /**
    * Pages are asked for by their number alone: what leaves the list before the next one moves the rest up, unseen. Such a walk does not hang
-   * together where its total changes on the way.
+   * together where its total changes on the way; where the server states none, nothing tells (see `linkHeader`).
    */
   readonly numbered?: true;
 }

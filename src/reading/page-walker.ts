@@ -83,7 +83,7 @@ export class PageWalker {
 
     const before = this.#metInPass;
     const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
-    const following = paging.next(answer.body, sent, all.length, repeated);
+    const following = paging.next(answer.body, sent, all.length, repeated, answer.headers);
     this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();

@@ -164,6 +164,43 @@ export const fullPages = ({ parameter = 'offset', limit = 'limit' } = {}): Schem
   fits: (_, sent) => parameterOf(sent, limit) !== undefined,
 });
 
+/**
+ * `Link: <url>; rel="next"` (RFC 8288; GitHub's REST API): follows the URL, and ends at an answer without one. Throws `UnexpectedContent`
+ * for a header that cannot be read; `Http` refuses a URL of another origin.
+ *
+ * Where the URL counts pages (`page=2`), a record that leaves the pages already read moves the rest up by one: the first record of the next
+ * page is missed, and no total tells. So choose an order in which records leave those pages only when they are deleted:
+ * - by creation, for lists that are read whole;
+ * - by change with the newest first, for a stream that asks `since` the watermark. What changes meanwhile goes to the front. This walk may
+ *   miss it; the next one reads it, because the watermark is the start of this one.
+ *
+ * Never by change with the oldest first: a record that changes meanwhile goes to the end, and the record that it hides did not change, so no
+ * later `since` shows it (singer-io/tap-jira#110). What a deletion hid is found by a reconciliation.
+ */
+export const linkHeader = (): Scheme => ({
+  next(_body, sent, _count, _repeated, headers) {
+    const url = nextIn(headers?.link ?? '', sent.endpoint);
+    return url === undefined ? undefined : { request: { ...sent, url }, overlap: 0 };
+  },
+  total: () => undefined,
+  numbered: true,
+  fits: () => true,
+});
+
+const linkParameters = /;\s*([^\s=;,"]+)(?:\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s;,"]*)))?/g;
+const links = new RegExp(`<([^<>]*)>((?:\\s*${linkParameters.source})*)`, 'g');
+
+/** The target of the first link whose relations include `next`. */
+const nextIn = (header: string, endpoint: string): string | undefined => {
+  if (/[^\s,]/.test(header.replace(links, '')))
+    throw new UnexpectedContent(`${endpoint}: the Link header of the answer cannot be read`);
+  const isNext = (parameters: string): boolean =>
+    [...parameters.matchAll(linkParameters)].some(
+      ([, name = '', quoted, bare = '']) => /^rel$/i.test(name) && /(^|\s)next(\s|$)/i.test(quoted ?? bare),
+    );
+  return [...header.matchAll(links)].find(([, , parameters = '']) => isNext(parameters))?.[1];
+};
+
 /** Everything in one answer. */
 export const single = (): Scheme => ({ next: () => undefined, total: totalOf, fits: () => true });
 
@@ -177,7 +214,7 @@ export const firstThatFits = (first: Scheme, ...others: readonly Scheme[]): Sche
     schemes.find((scheme) => scheme.fits(body, sent)) ?? first;
   const rewind = schemes.find((scheme) => scheme.rewind !== undefined)?.rewind;
   return {
-    next: (body, sent, count, repeated) => chosen(body, sent).next(body, sent, count, repeated),
+    next: (body, sent, ...more) => chosen(body, sent).next(body, sent, ...more),
     total: (body) => schemes.map((scheme) => scheme.total(body)).find((total) => total !== undefined),
     offset: (body, sent) => chosen(body, sent).offset?.(body, sent),
     ...(rewind === undefined ? {} : { rewind }),

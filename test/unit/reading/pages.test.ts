@@ -14,7 +14,14 @@ import type { Page, PageWalk, Paging } from '../../../src/core/paging.ts';
 import type { Http, Json, Request } from '../../../src/core/request.ts';
 import type { WalkEnd, WalkLimits } from '../../../src/reading/pages.ts';
 import { pages } from '../../../src/reading/pages.ts';
-import { bareArray, cursor, firstThatFits, offset, pageToken } from '../../../src/reading/paginators.ts';
+import {
+  bareArray,
+  cursor,
+  firstThatFits,
+  linkHeader,
+  offset,
+  pageToken,
+} from '../../../src/reading/paginators.ts';
 import { httpTo } from '../../support/http-to.ts';
 import * as play from '../../support/misbehaving-server.ts';
 
@@ -72,6 +79,9 @@ const failing = async (http: Http, walk: PageWalk) => {
 const startAtOf = (arrived: play.Arrived): number => Number(parameter(arrived, 'startAt') ?? 0);
 const parameter = (arrived: play.Arrived, name: string): string | null =>
   new URL(arrived.url, 'http://x').searchParams.get(name);
+/** Takes a record out of the list, and gives it. */
+const remove = (list: string[], record: string): string[] =>
+  list.includes(record) ? list.splice(list.indexOf(record), 1) : [record];
 const names = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `k${String(i).padStart(3, '0')}`);
 /** The page of `list` that was asked for, of at most `most` records. */
@@ -308,6 +318,71 @@ test.each<[string, Paging, Parameters<typeof play.misbehaving>[0], number]>([
   const { server, http } = await serve(script);
   expect(await caught(walked(http, walkOf(paging), { pages: 60 }))).toBeInstanceOf(PagingLoop);
   expect(server.requests.length).toBeLessThanOrEqual(most);
+});
+
+describe('a walk by Link headers', () => {
+  /** Page `page` of the list, and where the next one is, as GitHub's REST API says it. */
+  const numbered = (list: readonly string[], { url, headers }: play.Arrived): play.Reply => {
+    const page = Number(new URL(url, 'http://x').searchParams.get('page') ?? 1);
+    const link = (to: number, rel: string) =>
+      `<http://${headers.host}/repositories/1/list?page=${to}>; rel="${rel}"`;
+    const isLast = page * 4 >= list.length;
+    const links = [...(page > 1 ? [link(1, 'first')] : []), ...(isLast ? [] : [link(page + 1, 'next')])];
+    return play.json(
+      list.slice((page - 1) * 4, page * 4),
+      links.length === 0 ? {} : { link: links.join(', ') },
+    );
+  };
+
+  test.each([0, 3, 4, 10])(
+    'reads a list of %i records, with its bytes, by no request too many',
+    async (count) => {
+      const list = names(count);
+      const { server, http } = await serve((arrived) => numbered(list, arrived));
+      const { ids, end, pages: all } = await walked(http, walkOf(linkHeader()));
+      expect(ids).toEqual(list);
+      expect(end).toEqual({ expected: null, fetched: count, passes: 1, matched: true });
+      expect(server.requests).toHaveLength(Math.max(1, Math.ceil(count / 4)));
+      for (const page of all)
+        for (const [i, record] of page.records.entries())
+          expect(String(elementSlice(page.raw, [], page.places?.[i] ?? i))).toBe(JSON.stringify(record));
+    },
+  );
+
+  test('newest change first: a record that changes meanwhile hides no other, and none comes twice', async () => {
+    const list = names(12);
+    const { http, server } = await serve((arrived, n) => {
+      // Read already, not read yet, and new.
+      if (n === 1) for (const changed of ['k001', 'k010', 'new']) list.unshift(...remove(list, changed));
+      return numbered(list, arrived);
+    });
+    const { ids } = await walked(http, walkOf(linkHeader()));
+    expect([...ids].sort()).toEqual(names(12).filter((name) => name !== 'k010'));
+    expect(server.requests.length).toBeGreaterThan(2);
+  });
+
+  test('a list that states a total is read again where that changes on the way', async () => {
+    const list = names(12);
+    const { http } = await serve((arrived, n) => {
+      if (n === 1) list.shift();
+      return numbered(list, arrived);
+    });
+    const paging: Paging = { ...linkHeader(), total: () => list.length };
+    const { ids, end } = await walked(http, walkOf(paging));
+    expect([...ids].sort()).toEqual(names(12));
+    expect(end).toMatchObject({ passes: 2, matched: true });
+  });
+
+  test('a next page at another origin is refused, and nothing is sent there', async () => {
+    const other = await serve(() => play.json([]));
+    const { http } = await serve(() =>
+      play.json(['a'], { link: `<${other.server.url}/list?page=2>; rel="next"` }),
+    );
+    const { error, got } = await failing(http, walkOf(linkHeader()));
+    expect(error).toBeInstanceOf(ForeignOrigin);
+    expect(got).toEqual(['a']);
+    expect(other.server.connections()).toBe(0);
+  });
 });
 
 describe('a page token that expires half-way', () => {

@@ -5,6 +5,7 @@ import {
   bareArray,
   cursor,
   firstThatFits,
+  linkHeader,
   offset,
   pageToken,
   single,
@@ -122,6 +123,52 @@ describe('pageToken', () => {
   test('an answer that is not the last and has no readable token is no end', () => {
     expect(() => next({ isLast: false }, search, 5)).toThrow(UnexpectedContent);
     expect(() => next({ nextPageToken: 7 }, search, 5)).toThrow(UnexpectedContent);
+  });
+});
+
+describe('linkHeader', () => {
+  const nextOf = (link?: string) => linkHeader().next([], list, 5, 0, link === undefined ? {} : { link });
+  const url = 'https://api.example/repositories/8514/issues?page=2';
+
+  test.each<[string, string]>([
+    ['alone', `<${url}>; rel="next"`],
+    [
+      'beside others',
+      `<https://api.example/x?page=26>; rel="last", <${url}>; rel="next", <https://a>; rel=first`,
+    ],
+    ['without quotes, in capitals', `<${url}>;REL=Next`],
+    ['among several relations', `<${url}>; rel="prefetch next"`],
+    ['after other parameters', `<${url}>; title="a, b; \\"c\\" <d>"; hreflang=de; x; rel = "next"`],
+  ])('follows the URL of the relation next, %s', (_, link) => {
+    expect(nextOf(link)).toEqual({ request: { ...list, url }, overlap: 0 });
+  });
+
+  test.each<[string, string | undefined]>([
+    ['no header', undefined],
+    ['an empty header', ''],
+    [
+      'other relations only',
+      '<https://api.example/x?page=1>; rel="prev", <https://api.example/x>; rel="first"',
+    ],
+    [
+      'the word elsewhere',
+      '<https://api.example/next>; rel="prev"; title="x; rel=next"; xrel=next, <https://a>',
+    ],
+    ['a relation that only contains it', '<https://api.example/x>; rel="next-archive"'],
+  ])('ends at %s', (_, link) => {
+    expect(nextOf(link)).toBeUndefined();
+  });
+
+  test.each(['next', `<${url}`, `<${url}>; rel="next`, `${url}; rel="next"`])(
+    'a header that cannot be read is no end: %s',
+    (link) => {
+      expect(() => nextOf(link)).toThrow(UnexpectedContent);
+    },
+  );
+
+  test('is followed within firstThatFits', () => {
+    const { next } = firstThatFits(pageToken(), linkHeader());
+    expect(next([], list, 5, 0, { link: `<${url}>; rel="next"` })?.request.url).toBe(url);
   });
 });
 
