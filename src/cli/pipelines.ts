@@ -3,10 +3,9 @@ import { ads } from '../../pipelines/ads.ts';
 import type { Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
-import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
+import type { SourceSettings } from '../connectors/index.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
@@ -105,7 +104,7 @@ export async function openSource(
   pipeline: string,
   config: Settings,
   version: string,
-  listeners: { readonly observe?: Observe; readonly onHttp?: (event: HttpEvent) => void } = {},
+  listeners: Pick<Parameters<SourceSettings['open']>[0], 'observe' | 'onHttp' | 'budget'> = {},
 ): Promise<Source> {
   const { exclude, open } = settingsOf(config, pipeline);
   const { proxies, home } = config;

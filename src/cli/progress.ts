@@ -125,6 +125,10 @@ const noteEveryMs = 30_000;
 export function noteRateLimits(pipeline: string, observe: Observe): (event: HttpEvent) => void {
   let noted = 0;
   return (event) => {
+    if (event.type === 'unshared') {
+      const message = `other processes do not share the rate limit for now: ${event.reason}`;
+      observe({ type: 'note', pipeline, level: 'warn', message });
+    }
     if (event.type !== 'throttled' || event.untilMs < noted + noteEveryMs) return;
     noted = event.untilMs;
     const wait = duration(Math.max(0, event.untilMs - Date.now()) / 1000);

@@ -14,6 +14,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import type { Ask } from '../scheduler/run-request.ts';
+import { budgetsOf } from '../warehouse/budgets.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Parts, Settings, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, describe, exit, report } from './exit.ts';
@@ -206,10 +207,14 @@ export async function withDeps<T>(
     config,
     pipeline,
   );
-  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe) };
+  // The source is opened before the warehouse is, and sends nothing until then.
+  const shared = Promise.withResolvers<Warehouse['db']>();
+  const budget = budgetsOf(shared.promise);
+  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe), budget };
   const source = await lookup.openSource(pipeline, config, version, listeners);
   try {
     const warehouse = await lookup.current({ parts, signal, say });
+    shared.resolve(warehouse.db);
     const settings = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
     const deadlineMs = hours(config.runHours);
     return await work({

@@ -22,6 +22,8 @@ interface Tools {
   readonly lock: (file: string, signal: AbortSignal) => Promise<{ release(): unknown }>;
   readonly observe?: Observe | undefined;
   readonly onHttp?: ((event: HttpEvent) => void) | undefined;
+  /** Keeps rate limits together with other processes. */
+  readonly budget?: HttpOptions['budget'] | undefined;
 }
 
 /** A configured source. */
@@ -97,7 +99,7 @@ function workflow(given: WorkflowConfig): SourceSettings {
   };
 }
 
-const depsOf = ({ version, proxies, onHttp, observe }: Tools) => ({
-  http: { version, proxies, ...(onHttp && { observe: onHttp }) },
+const depsOf = ({ version, proxies, onHttp, observe, budget }: Tools) => ({
+  http: { version, proxies, ...(onHttp && { observe: onHttp }), ...(budget && { budget }) },
   ...(observe && { observe }),
 });

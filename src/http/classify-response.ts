@@ -4,7 +4,7 @@ import * as errors from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Request } from '../core/request.ts';
 import type { Received } from './exchange.ts';
-import { dateOf, retryAfterMs } from './headers.ts';
+import { dateOf, isOfEndpoint, retryAfterMs } from './headers.ts';
 import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
 import type { Attempt, Failed } from './with-retry.ts';
 
@@ -61,7 +61,8 @@ const readStatus = (request: Request, got: Received, context: Context): Failed =
   if (status === 429) {
     const reason = headers['ratelimit-reason'];
     const message = `${answered}: rate limit${reason === undefined ? '' : ` (${clean(reason)})`}`;
-    return { error: new errors.RateLimited(message, facts), retry: 'wait', afterMs };
+    const error = new errors.RateLimited(message, facts);
+    return { error, retry: 'wait', afterMs, isOfEndpoint: isOfEndpoint(headers) };
   }
   if (status >= 300 && status < 400)
     return { error: redirected(answered, headers.location, clean), retry: 'no' };

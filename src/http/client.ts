@@ -26,7 +26,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultLimits, ...options.limits };
   const policy = { ...defaultRetry, ...options.retry };
-  const { concurrency = 8, wall = Date.now } = options;
+  const { concurrency = 8, wall = Date.now, budget, observe = () => {} } = options;
   const time: Time = { now: options.now ?? (() => performance.now()), sleep: options.sleep ?? sleep };
   const counters: HttpCounters = {
     ...{ requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 },
@@ -35,18 +35,17 @@ export const createHttp = (options: HttpOptions): Http => {
   const another = (own: HttpOptions): Http => createHttp({ ...options, ...ownAlone, ...own });
   const login: Login = options.auth?.(another, time.now) ?? { authorize: () => ({}) };
   let answeredAt: number | undefined;
-  const limiter = rateLimit(concurrency, options.rates ?? [], time);
-  const pause = (ms: number): void => {
-    limiter.pause(ms);
-    counters.quiet = withSpan(counters.quiet, time.now(), time.now() + ms);
+  const sharing = budget && {
+    ...{ budget, source: base.origin + base.prefix, observe, wall, closing: closing.signal },
   };
+  const limiter = rateLimit(concurrency, options.rates ?? [], time, counters, sharing);
   const route = connectTo(base.origin, options.proxies, {
     ...{ connections: concurrency, connectMs: timeouts.connectMs },
   });
   /** What a good answer says about the next ones. A wait beyond the bound is left to the 429 of the next request. */
   const heed = (headers: Readonly<Record<string, string>>): void => {
     const quietMs = usedUpMs(headers, wall());
-    if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) pause(quietMs);
+    if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) limiter.pause(quietMs);
     if (isNearLimit(headers)) limiter.slow();
   };
 
@@ -74,19 +73,12 @@ export const createHttp = (options: HttpOptions): Http => {
       return { failed };
     }
   };
-  const paced: Try = (request, signal) =>
-    limiter.run(
-      request.endpoint,
-      signal,
-      (ms) => (counters.throttledMs += ms),
-      () => attempt(request, signal),
-    );
+  const paced: Try = (request, signal) => limiter.run(request, signal, () => attempt(request, signal));
   const renewing = withRenewal(paced, login, closing.signal);
   const send = withRetry(renewing, policy, {
-    ...{ time, pause, counters, wall },
+    ...{ time, pause: limiter.pause, counters, wall, observe },
     random: options.random ?? Math.random,
     answeredAt: () => answeredAt,
-    observe: options.observe ?? (() => {}),
   });
 
   return {
@@ -138,11 +130,3 @@ const encoders = {
       new URLSearchParams(Object.entries(body).filter(([, value]) => value !== undefined)).toString(),
   },
 } as const;
-
-/** Pauses begin one after the other; one that begins within the last prolongs it. */
-const withSpan = (spans: HttpCounters['quiet'], fromMs: number, untilMs: number): HttpCounters['quiet'] => {
-  const last = spans.at(-1);
-  if (!(untilMs > fromMs)) return spans;
-  if (last === undefined || last.untilMs < fromMs) return [...spans, { fromMs, untilMs }];
-  return [...spans.slice(0, -1), { fromMs: last.fromMs, untilMs: Math.max(last.untilMs, untilMs) }];
-};

@@ -34,6 +34,10 @@ export const usedUpMs = (headers: Headers, wallMs: number): number | undefined =
 export const isNearLimit = (headers: Headers): boolean =>
   headers['x-ratelimit-nearlimit']?.trim().toLowerCase() === 'true';
 
+/** A 429 speaks of one endpoint and method, not of the whole source: `RateLimit-Reason: jira-burst-based` (vendor-facts). */
+export const isOfEndpoint = (headers: Headers): boolean =>
+  headers['ratelimit-reason']?.trim().endsWith('-burst-based') === true;
+
 /** `X-RateLimit-Reset` in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts). */
 const limitResetMs = (headers: Headers, wallMs: number): number | undefined => {
   const text = headers['x-ratelimit-reset']?.trim() ?? '';

@@ -25,6 +25,8 @@ export interface HttpOptions {
   readonly retry?: Partial<RetryPolicy>;
   /** The narrowest first; a request keeps to every one that covers its endpoint. */
   readonly rates?: readonly Rate[];
+  /** Keeps rates and pauses together with other processes; absent: this process keeps them by itself. */
+  readonly budget?: Budget;
   readonly observe?: (event: HttpEvent) => void;
   /** For tests: the dice, the monotonic clock (ms), the wall clock (epoch ms) and how to wait. */
   readonly random?: () => number;
@@ -99,9 +101,24 @@ export type RetryPolicy = Readonly<typeof defaultRetry>;
 
 /** At most `perSecond` requests a second to the endpoints that it covers, `burst` of them at once. */
 export interface Rate {
+  /** What is covered, in a word, e.g. `reports`: processes share the rates of one source by their names. */
+  readonly name: string;
   readonly perSecond: number;
   readonly burst: number;
   readonly covers: (endpoint: string) => boolean;
+}
+
+/**
+ * Rates and pauses that processes keep together, by one clock. Each call may reject, within seconds; then the process keeps to the rate by
+ * itself for that request.
+ */
+export interface Budget {
+  /** Takes `count` requests of a rate. Resolves with the ms until the first may leave, negative: it might have left already; the others follow at the rate. */
+  take(key: string, count: number, rate: Rate, signal: AbortSignal): Promise<number>;
+  /** Nothing of that key leaves for `ms` from now, in any process. */
+  pause(key: string, ms: number): Promise<void>;
+  /** The ms left of each pause of `key`, and of keys that begin with it and a space. */
+  pauses(key: string): Promise<ReadonlyMap<string, number>>;
 }
 
 /** What happens between requests: for progress lines and the log. */
@@ -112,4 +129,7 @@ export type HttpEvent = { readonly endpoint: string; readonly reason: string } &
       readonly waitMs: number;
     }
   | { /** No request leaves until then (epoch ms). */ readonly type: 'throttled'; readonly untilMs: number }
+  | {
+      /** The budget does not answer: this process keeps the limits by itself. Once. */ readonly type: 'unshared';
+    }
 );

@@ -1,17 +1,36 @@
 /** When a request may leave: slots, the source's wishes for quiet, and token buckets. */
 
 import { orStopped, stopped } from '../core/abort.ts';
+import type { HttpCounters, Request } from '../core/request.ts';
 import type { Rate } from './http-options.ts';
+import { type Grants, type Sharing, sharedLimits } from './shared-limits.ts';
 import type { Time } from './with-retry.ts';
 
 /** After `X-RateLimit-NearLimit` requests keep this distance, for so long. */
 const nearLimit = { spacingMs: 100, forMs: 10_000 };
 
-/** `slots`: requests under way at once. `rates`: the narrowest first. */
-export const rateLimit = (slots: number, rates: readonly Rate[], time: Time) => {
-  const buckets = rates.map((rate) => ({ rate, wait: bucket(rate, time) }));
+/** The names of pauses: for requests like this one, and for every request. */
+const nameOf = ({ method, endpoint }: Request): string => `${method} ${endpoint}`;
+const wholeSource = '';
+
+/** `slots`: requests under way at once. `rates`: the narrowest first. Counts in `counters` what the waiting comes to. */
+export const rateLimit = (
+  slots: number,
+  rates: readonly Rate[],
+  time: Time,
+  counters: Pick<HttpCounters, 'throttledMs' | 'quiet'>,
+  sharing?: Sharing,
+) => {
+  const quiet = new Map<string, number>();
+  const opens = (name: string): number => quiet.get(name) ?? Number.NEGATIVE_INFINITY;
+  const keepQuiet = (name: string, ms: number): void => {
+    const now = time.now();
+    quiet.set(name, Math.max(opens(name), now + ms));
+    if (name === wholeSource) counters.quiet = withSpan(counters.quiet, now, now + ms);
+  };
+  const shared = sharing && sharedLimits(sharing, time, keepQuiet);
+  const buckets = rates.map((rate) => ({ rate, wait: bucket(rate, time, shared?.grants(rate)) }));
   const slot = semaphore(slots);
-  let quietUntil = Number.NEGATIVE_INFINITY;
   let slowUntil = Number.NEGATIVE_INFINITY;
   let lastStart = Number.NEGATIVE_INFINITY;
 
@@ -22,44 +41,56 @@ export const rateLimit = (slots: number, rates: readonly Rate[], time: Time) => 
         (next, { wait }) => wait(next),
         async () => {},
       )(signal);
-  const opensAt = (): number => {
-    const spaced = time.now() < slowUntil ? lastStart + nearLimit.spacingMs : Number.NEGATIVE_INFINITY;
-    return Math.max(quietUntil, spaced);
-  };
   /** Checks again after each wait: another answer may have prolonged the pause. */
-  const untilOpen = async (signal: AbortSignal): Promise<void> => {
-    for (let left = opensAt() - time.now(); left > 0; left = opensAt() - time.now())
+  const untilOpen = async (request: Request, isLeaving: boolean, signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      await shared?.look(signal);
+      const isSpaced = isLeaving && time.now() < slowUntil;
+      const spacedAt = isSpaced ? lastStart + nearLimit.spacingMs : Number.NEGATIVE_INFINITY;
+      const left = Math.max(opens(wholeSource), opens(nameOf(request)), spacedAt) - time.now();
+      if (!(left > 0)) break;
       await time.sleep(Math.ceil(left), signal);
-    lastStart = time.now();
+    }
+    if (isLeaving) lastStart = time.now();
   };
 
   return {
-    /** Runs `send` when its buckets, a slot and the source allow it. `waited` gets how many ms that took. */
-    async run<T>(
-      endpoint: string,
-      signal: AbortSignal,
-      waited: (ms: number) => void,
-      send: () => Promise<T>,
-    ): Promise<T> {
-      // The buckets before the slot: an endpoint that must wait does not keep the others from going.
-      const inBucket = await timed(time, () => inBuckets(endpoint, signal));
+    /** Runs `send` when the buckets of the request, a slot and the source allow it. */
+    async run<T>(request: Request, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+      // Quiet and buckets before the slot: an endpoint that must wait does not keep the others from going. Quiet before the buckets: what is
+      // taken during a pause would leave all at once at its end.
+      const before = await timed(time, async () => {
+        await untilOpen(request, false, signal);
+        await inBuckets(request.endpoint, signal);
+      });
       const release = await slot(signal);
       try {
-        waited(inBucket + (await timed(time, () => untilOpen(signal))));
+        const waited = before + (await timed(time, () => untilOpen(request, true, signal)));
+        counters.throttledMs += waited;
         return await send();
       } finally {
         release();
       }
     },
-    /** No request leaves for `ms` from now, whatever its endpoint; a longer pause is kept. */
-    pause(ms: number): void {
-      quietUntil = Math.max(quietUntil, time.now() + ms);
+    /** For `ms` from now no request leaves, or none like `request`; a longer pause is kept. Other processes are told. */
+    pause(ms: number, request?: Request): void {
+      const name = request === undefined ? wholeSource : nameOf(request);
+      keepQuiet(name, ms);
+      shared?.pause(name, ms);
     },
     /** Requests keep their distance for a while. */
     slow(): void {
       slowUntil = time.now() + nearLimit.forMs;
     },
   };
+};
+
+/** Pauses begin one after the other; one that begins within the last prolongs it. */
+const withSpan = (spans: HttpCounters['quiet'], fromMs: number, untilMs: number): HttpCounters['quiet'] => {
+  const last = spans.at(-1);
+  if (!(untilMs > fromMs)) return spans;
+  if (last === undefined || last.untilMs < fromMs) return [...spans, { fromMs, untilMs }];
+  return [...spans.slice(0, -1), { fromMs: last.fromMs, untilMs: Math.max(last.untilMs, untilMs) }];
 };
 
 const timed = async (time: Time, wait: () => Promise<void>): Promise<number> => {
@@ -74,8 +105,9 @@ type Turn = (signal: AbortSignal) => Promise<void>;
  * A token bucket, first come, first served. One waiter at a time goes on to the wider bucket `next`. Its token is taken only when the request
  * leaves, so a hold-up there does not end in a burst here.
  */
-const bucket = ({ perSecond, burst }: Rate, time: Time): ((next: Turn) => Turn) => {
+const bucket = ({ perSecond, burst }: Rate, time: Time, granted?: Grants): ((next: Turn) => Turn) => {
   const first = semaphore(1);
+  let waiting = 0;
   let tokens = burst;
   let at = time.now();
   const refill = (): void => {
@@ -84,11 +116,13 @@ const bucket = ({ perSecond, burst }: Rate, time: Time): ((next: Turn) => Turn) 
     at = now;
   };
   return (next) => async (signal) => {
-    const release = await first(signal);
+    waiting++;
+    const release = await first(signal).finally(() => waiting--);
     try {
       refill();
       const ms = Math.ceil(((1 - tokens) * 1000) / perSecond);
-      await Promise.all([ms > 0 ? time.sleep(ms, signal) : undefined, next(signal)]);
+      const own = ms > 0 ? time.sleep(ms, signal) : undefined;
+      await Promise.all([own, granted?.(waiting + 1, signal), next(signal)]);
       refill();
       tokens -= 1;
     } finally {

@@ -16,6 +16,8 @@ export interface Failed {
   readonly retry: 'no' | 'yes' | 'once' | 'connect' | 'wait';
   /** The source's wish: not sooner than this many milliseconds. */
   readonly afterMs?: number | undefined;
+  /** The wish is for requests of this method to this endpoint alone. */
+  readonly isOfEndpoint?: boolean;
 }
 
 /** What one try came to. */
@@ -45,8 +47,8 @@ export const withRetry = (
   policy: RetryPolicy,
   tools: Required<Pick<HttpOptions, 'random' | 'wall' | 'observe'>> & {
     readonly time: Time;
-    /** No request of this source leaves for so long (ms). */
-    readonly pause: (ms: number) => void;
+    /** No request of this source leaves for so long (ms), or only none like `request`. */
+    readonly pause: (ms: number, request?: Request) => void;
     /** When the source last answered any request, by `time`; undefined: it never has. A server's fault (5xx) is no answer. */
     readonly answeredAt: () => number | undefined;
     /** Requests and retries so far; `retries` and `throttled` are counted here. */
@@ -84,7 +86,7 @@ export const withRetry = (
         throttled = outcome.failed;
         throttledMs += ms;
         if (throttledMs > policy.throttledMaxMs) throw error;
-        tools.pause(ms);
+        tools.pause(ms, outcome.failed.isOfEndpoint ? request : undefined);
         tools.observe({ type: 'throttled', endpoint, untilMs: tools.wall() + ms, reason: error.message });
         continue;
       }

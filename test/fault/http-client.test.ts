@@ -368,8 +368,8 @@ describe('rate limits', () => {
     let clock = 0;
     const http = open(server.url, {
       rates: [
-        { perSecond: 2, burst: 2, covers: (endpoint) => endpoint === '/slow' },
-        { perSecond: 100, burst: 100, covers: () => true },
+        { name: 'slow', perSecond: 2, burst: 2, covers: (endpoint) => endpoint === '/slow' },
+        { name: 'all', perSecond: 100, burst: 100, covers: () => true },
       ],
       now: () => clock,
       sleep: async (ms) => {

@@ -117,7 +117,9 @@ const httpOptions = (
   baseUrl,
   auth,
   concurrency,
-  rates: requestsPerSecond > 0 ? [{ covers: () => true, perSecond: requestsPerSecond, burst: 1 }] : [],
+  rates: [{ name: 'all', covers: () => true, perSecond: requestsPerSecond, burst: 1 }].filter(
+    ({ perSecond }) => perSecond > 0,
+  ),
 });
 
 /**

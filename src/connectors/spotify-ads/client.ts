@@ -41,7 +41,7 @@ export const openClient = (settings: ClientSettings, { http: options = {}, token
 /** No bursts: the vendor counts in windows of 30 seconds, and a burst on top of the rate would exceed its limit. */
 const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly Rate[] => {
   const isReport = (endpoint: string): boolean => /_reports(\/|$)/.test(endpoint);
-  const reports = { covers: isReport, perSecond: reportRequestsPerSecond, burst: 1 };
-  const all = { covers: () => true, perSecond: requestsPerSecond, burst: 1 };
+  const reports = { name: 'reports', covers: isReport, perSecond: reportRequestsPerSecond, burst: 1 };
+  const all = { name: 'all', covers: () => true, perSecond: requestsPerSecond, burst: 1 };
   return [reports, all].filter(({ perSecond }) => perSecond > 0);
 };
