@@ -14,6 +14,9 @@ export const own = (object: JsonObject, key: string): Json => {
   return typeof value === 'function' || value === Object.prototype ? undefined : value;
 };
 
+/** A scalar as text; '' for an object or a list, whose own `toString` may be anything. */
+export const wordOf = (value: Json): string => (isObject(value) || Array.isArray(value) ? '' : String(value));
+
 /** The members under keys that are not known, without nulls; undefined where there are none. */
 export const unknownIn = (
   object: JsonObject,

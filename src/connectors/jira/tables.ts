@@ -3,7 +3,7 @@
  * holds.
  */
 
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
+import { isObject, type JsonObject, own, wordOf } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
@@ -38,7 +38,7 @@ export const projects = readable('projects', 'Projects of the tracker, one row e
 const isCustom = (r: Reading, record: JsonObject): boolean => {
   const { custom, system } = isObject(record.schema) ? record.schema : {};
   const isOurs =
-    typeof custom === 'string' || (typeof system !== 'string' && !isSystemField(String(record.id)));
+    typeof custom === 'string' || (typeof system !== 'string' && !isSystemField(wordOf(record.id)));
   return boolOf(r, record, 'custom') ?? isOurs;
 };
 

@@ -3,7 +3,7 @@
  * Node types: https://developer.atlassian.com/cloud/jira/platform/apis/document/structure/
  */
 
-import { isObject, type JsonObject, names, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 
 /** Nodes nested deeper than this are left out; the editor itself allows far fewer. */
@@ -64,7 +64,7 @@ const contentText = (node: JsonObject, depth: number): string => {
   let afterBlock = false;
   for (const child of content) {
     if (!isObject(child)) continue;
-    const type = String(own(child, 'type'));
+    const type = wordOf(own(child, 'type'));
     const render = renders.get(type) ?? renderText;
     const isBlock = !inline.has(type);
     const divider = render === cell ? ' | ' : isBlock || afterBlock ? '\n' : '';

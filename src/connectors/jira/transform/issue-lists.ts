@@ -1,6 +1,6 @@
 /** The lists in an issue's own fields: labels, components, versions, links and sprints. */
 
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, own, wordOf } from '../../../core/record-object.ts';
 import type { Reading } from '../../../core/record-reader.ts';
 import { id, keyText, object, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
@@ -104,7 +104,7 @@ export const linksOf = (issue: Issue): Found =>
   rowsOf(issue, 'issuelinks', issueLinks, undefined, (_issue, at, link) => {
     const outward = object(at, link, 'outwardIssue');
     const inward = object(at, link, 'inwardIssue');
-    const isInward = inward !== null && (outward === null || String(own(outward, 'id')) === String(issue.id));
+    const isInward = inward !== null && (outward === null || wordOf(own(outward, 'id')) === String(issue.id));
     const other = isInward ? inward : outward;
     if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
     return {
@@ -123,9 +123,9 @@ export const looksLikeSprints = (value: Json): boolean => {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return (
     isObject(first) &&
-    /^\d{1,18}$/.test(String(own(first, 'id'))) &&
+    /^\d{1,18}$/.test(wordOf(own(first, 'id'))) &&
     typeof own(first, 'name') === 'string' &&
-    /^(future|active|closed)$/i.test(String(own(first, 'state')))
+    /^(future|active|closed)$/i.test(wordOf(own(first, 'state')))
   );
 };
 
