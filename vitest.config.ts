@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/order.ts';
 
 export default defineConfig({
+  // As a pipeline file imports it.
+  resolve: { alias: { tidemark: new URL('src/index.ts', import.meta.url).pathname } },
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/crash/**'],

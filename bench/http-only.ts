@@ -21,7 +21,7 @@ const source = openTracker({
   requestsPerSecond: 0,
 });
 const { signal } = new AbortController();
-const { clock = new Date() } = await source.preflight(signal);
+const { clock = new Date() } = await source.check(signal);
 const issues = source.streams.find((flow) => flow.name === 'issues');
 const walk = issues?.pages;
 if (walk === undefined) throw new Error('the tracker has no issues');
@@ -49,4 +49,4 @@ await read({
       : { field: 'updated', from: new Date(changedSince) },
 });
 console.log(JSON.stringify({ records, seconds: (performance.now() - started) / 1000 }));
-await source.close();
+await source.http.close();

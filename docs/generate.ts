@@ -1,17 +1,18 @@
 /** Writes docs/streams.md (and docs/openapi.json) from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
+import type { Opened } from '../src/connectors/connector.ts';
 import { openWorkflow } from '../src/connectors/dagu/source.ts';
+import { shippedTables } from '../src/connectors/index.ts';
 import { openTracker } from '../src/connectors/jira/source.ts';
 import { openAds } from '../src/connectors/spotify-ads/source.ts';
-import { shippedTables } from '../src/connectors/tables.ts';
-import type { Source, Stream } from '../src/core/stream.ts';
+import type { Stream } from '../src/core/stream.ts';
 import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
 import { bearer } from '../src/http/auth.ts';
 import { openapiDocument } from './openapi.ts';
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
-export const sources = (): readonly { readonly title: string; readonly source: Source }[] => [
+export const sources = (): readonly { readonly title: string; readonly source: Opened }[] => [
   {
     title: 'The issue tracker',
     source: openTracker({
@@ -48,7 +49,7 @@ export async function streamsPage(): Promise<string> {
   for (const { title, source } of sources()) {
     parts.push(`# ${title}`, '', ...overview(source.streams));
     parts.push(...source.streams.flatMap((stream) => chapter(stream, source.streams)));
-    await source.close();
+    await source.http.close();
   }
   return `${[head, ...parts].join('\n')}\n`;
 }
@@ -198,7 +199,7 @@ const columnsOf = (of: Table): readonly string[] =>
 
 function declarationOf(of: Table): DeclaredTable {
   const found = shippedTables.find((table) => nameOf(table) === nameOf(of));
-  if (found === undefined) throw new Error(`${nameOf(of)} is not declared in src/connectors/tables.ts`);
+  if (found === undefined) throw new Error(`${nameOf(of)} is not declared in src/connectors/index.ts`);
   return found;
 }
 

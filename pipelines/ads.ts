@@ -1,10 +1,3 @@
-import type { Pipeline } from './pipeline.ts';
-import { everyNight } from './schedules.ts';
+import { pipeline, spotifyAds } from 'tidemark';
 
-export const ads: Pipeline = {
-  name: 'ads',
-  about: 'Accounts, campaigns, ads and their daily reports, from the advertising platform.',
-  source: 'ads',
-  needs: 'ADS_BASE_URL',
-  jobs: [{ does: 'sync', on: everyNight, within: 'nightly' }],
-};
+export default pipeline({ name: 'ads', source: spotifyAds.fromEnv('ADS') });

@@ -1,9 +1,4 @@
-import type { Nightly } from './pipeline.ts';
-import { everyNight } from './schedules.ts';
+import { nightly } from 'tidemark';
 
-export const nightly: Nightly = {
-  name: 'nightly',
-  about:
-    'Every configured pipeline in turn, then the reconciliation of those for which it is due, then the hand-off.',
-  jobs: [{ does: 'sync', on: everyNight }],
-};
+// At 02:00 UTC, or by TIDEMARK_SCHEDULE and TIDEMARK_TIME_ZONE.
+export default nightly({ pipelines: ['tracker', 'ads', 'workflow'] });

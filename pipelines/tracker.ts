@@ -1,13 +1,4 @@
-import type { Pipeline } from './pipeline.ts';
-import { everyNight, everySunday } from './schedules.ts';
+import { jira, pipeline } from 'tidemark';
 
-export const tracker: Pipeline = {
-  name: 'tracker',
-  about: 'Projects, boards, sprints and issues with their history, from the issue tracker.',
-  source: 'tracker',
-  needs: 'TRACKER_BASE_URL',
-  jobs: [
-    { does: 'sync', on: everyNight, within: 'nightly' },
-    { does: 'reconcile', on: everySunday, within: 'nightly' },
-  ],
-};
+// Every setting comes from a variable that begins with TRACKER_; without any this pipeline is not configured.
+export default pipeline({ name: 'tracker', source: jira.fromEnv('TRACKER') });

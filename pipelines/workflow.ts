@@ -1,10 +1,3 @@
-import type { Pipeline } from './pipeline.ts';
-import { everyNight } from './schedules.ts';
+import { dagu, pipeline } from 'tidemark';
 
-export const workflow: Pipeline = {
-  name: 'workflow',
-  about: 'DAGs, their runs and steps, from the workflow engine.',
-  source: 'workflow',
-  needs: 'WORKFLOW_BASE_URL',
-  jobs: [{ does: 'sync', on: everyNight, within: 'nightly' }],
-};
+export default pipeline({ name: 'workflow', source: dagu.fromEnv('WORKFLOW') });

@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import type { Context } from './cli/context.ts';
+import type { Context, Settings } from './cli/context.ts';
 import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
 import { openSink } from './cli/terminal.ts';
+import type { Connector } from './connectors/connector.ts';
 import { Interrupted } from './core/errors.ts';
 import { connectionsFor } from './engine/context/deps.ts';
 import type { ConnectOptions } from './warehouse/connect.ts';
@@ -68,7 +69,11 @@ async function command(
   };
   host.on('uncaughtException', defect).on('unhandledRejection', defect);
   const say = (text: string) => (json ? undefined : talk(text));
-  const { parts, close, homes } = assemble(host, signal, { talk, say, notice: err.line });
+  const load = async () => {
+    const { loadConfig } = await import('./config/config.ts');
+    return loadConfig<Connector>(host.env, host.cwd());
+  };
+  const { parts, close, homes } = assemble(load, signal, { talk, say, notice: err.line });
   const output = { ...printing, quiet, say, warn };
   let code: number;
   try {
@@ -134,7 +139,7 @@ interface Talk {
 }
 
 /** The parts, each made at its first use; `close` stops them in reverse order and throws the first error after trying all. */
-function assemble(host: NodeJS.Process, signal: AbortSignal, { talk, say, notice }: Talk) {
+export function assemble(load: () => Promise<Settings>, signal: AbortSignal, { talk, say, notice }: Talk) {
   const stops: (() => Promise<unknown>)[] = [];
   const homes = new Set<string>();
   const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {
@@ -142,9 +147,7 @@ function assemble(host: NodeJS.Process, signal: AbortSignal, { talk, say, notice
     return part;
   };
   const config = lazily(async () => {
-    const { readConfig } = await import('./config/config.ts');
-    const { connectors } = await import('./connectors/index.ts');
-    const read = readConfig(host.env, host.cwd(), connectors);
+    const read = await load();
     for (const warning of read.warnings) talk(`warning: ${warning}`);
     return read;
   });
@@ -166,10 +169,10 @@ function assemble(host: NodeJS.Process, signal: AbortSignal, { talk, say, notice
     return keep(await connect(url, { ...options, signal }), (part) => part.close());
   };
   const warehouse = lazily(async (retryMs?: number) => {
-    const { databaseUrl, sources } = await config();
+    const { databaseUrl, pipelines } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
-    const concurrency = Math.max(4, ...Object.values(sources).map((source) => source?.concurrency ?? 0));
+    const concurrency = Math.max(4, ...pipelines.map(({ values }) => Number(values?.concurrency ?? 0)));
     return connected(url, { max: connectionsFor(concurrency), ...(retryMs !== undefined && { retryMs }) });
   });
   const close = async (): Promise<void> => {
@@ -190,7 +193,7 @@ function lazily<A extends readonly unknown[], T>(
   };
 }
 
-const ownVersion = (): string =>
+export const ownVersion = (): string =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 /** After a forced end, another process stops the embedded servers that only this one used. */

@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Every crash point, one after the other: `npm run test:crash`, for now and then, not for each change. */
 export default defineConfig({
+  resolve: { alias: { tidemark: new URL('../src/index.ts', import.meta.url).pathname } },
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/crash/**/*.test.ts'],

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
-import type { connectors } from '../connectors/index.ts';
+import type { Connector } from '../connectors/connector.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import type { ConnectOptions, Warehouse } from '../warehouse/connect.ts';
 import type { StopSignal } from './exit.ts';
 import type { Sink } from './terminal.ts';
 
-/** The configuration; sources by name, absent where not configured. */
-export type Settings = Config<typeof connectors>;
+/** The configuration, with the pipelines. */
+export type Settings = Config<Connector>;
 
 /** The parts that a command may need. Each is built at its first use and stopped by `main.ts` in reverse order. */
 export interface Parts {

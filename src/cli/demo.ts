@@ -5,7 +5,8 @@ import { isTrue } from '../../simulators/demo/facts.ts';
 import { play } from '../../simulators/demo/story.ts';
 import { lastPage } from '../../simulators/demo/summary.ts';
 import { readConfig } from '../config/config.ts';
-import { connectors } from '../connectors/index.ts';
+import { shippedPipelines } from '../config/pipeline-files.ts';
+import type { Connector } from '../connectors/connector.ts';
 import { LockHeld } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
@@ -66,7 +67,11 @@ async function runQuietly(
     if (event.type !== 'note' || event.level === 'warn') progress.observe(event);
   };
   // No .env is read: the company is all that is configured.
-  const config = readConfig(environment, path.join(import.meta.dirname, 'none'), connectors);
+  const config = readConfig(
+    environment,
+    path.join(import.meta.dirname, 'none'),
+    await shippedPipelines<Connector>(),
+  );
   const parts = { config: async () => config, warehouse: async () => warehouse };
   const silent = { observe, say: () => undefined };
   const run = (deps: RunDeps) => execute({ pipeline, does }, deps);
@@ -90,7 +95,7 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
     );
   for (const schema of [...pipelines, 'bi', 'ops'])
     await lock.query(`drop schema if exists ${schema} cascade`);
-  await applySteps(warehouse, signal);
+  await applySteps(warehouse, { pipelines: [] }, signal);
   return { url: embedded.url, warehouse };
 }
 

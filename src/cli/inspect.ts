@@ -70,7 +70,7 @@ async function oneStream(context: Context, db: Db, stream: StreamState): Promise
 /** The last runs, or one of them in detail. */
 export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = async (context, options) => {
   const { id, limit, pipeline } = options;
-  if (pipeline !== undefined) pipelineOf(pipeline);
+  if (pipeline !== undefined) pipelineOf(await context.parts.config(), pipeline);
   const { db } = await filled(context);
   if (id !== undefined) {
     const found = isNumber(id) ? await history.run(db, id) : undefined;

@@ -1,29 +1,49 @@
 /** Pipelines, their streams and their sources by name, and the warehouse in the state that a command needs. */
-import { ads } from '../../pipelines/ads.ts';
-import type { Pipeline } from '../../pipelines/pipeline.ts';
-import { tracker } from '../../pipelines/tracker.ts';
-import { workflow } from '../../pipelines/workflow.ts';
-import type { SourceSettings } from '../connectors/index.ts';
-import { Misconfigured } from '../core/errors.ts';
+import type { ConfiguredPipeline } from '../config/configured.ts';
+import {
+  type Connector,
+  type Environment,
+  openSource as open,
+  type ReadingOptions,
+  readingOf,
+} from '../connectors/connector.ts';
+import { Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
+import type { DeclaredTable } from '../core/table.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Parts, Settings } from './context.ts';
 
-/** In the order in which they run. */
-export const allPipelines: readonly Pipeline[] = [tracker, ads, workflow];
-const names = allPipelines.map(({ name }) => name);
+/** A pipeline that can be named in commands. */
+export type Pipeline = ConfiguredPipeline<Connector>;
 
 export const configured = (config: Settings): readonly Pipeline[] =>
-  allPipelines.filter((each) => config.sources[each.source] !== undefined);
+  config.pipelines.filter(({ values }) => values !== undefined);
 
-/** Not every source has a reconcile. */
-export const reconciled: readonly string[] = allPipelines
-  .filter(({ jobs }) => jobs.some(({ does }) => does === 'reconcile'))
-  .map(({ name }) => name);
+/** Names of the pipelines with a reconcile. */
+export const reconciled = (config: Settings): readonly string[] =>
+  config.pipelines.flatMap(({ name, connector }) => (connector.reconciles ? [name] : []));
+
+/** Names of the configured pipelines of `nightly`, in their order. */
+export function nightlyOf(config: Settings): readonly string[] {
+  const ready = configured(config).map(({ name }) => name);
+  return config.nightly.pipelines.filter((name) => ready.includes(name));
+}
+
+/** Throws Misconfigured for a schedule that cannot be read, or never comes. */
+export async function checkSchedules({ pipelines, nightly }: Settings): Promise<void> {
+  const { due } = await import('../scheduler/schedule.ts');
+  for (const { file, jobs } of [...pipelines, nightly])
+    for (const { does, on } of jobs)
+      try {
+        due(on);
+      } catch (cause) {
+        throw new Misconfigured(`${file}: schedule of ${does}: ${saidBy(cause)}`, { cause });
+      }
+}
 
 /** Throws Misconfigured, with the names that there are. */
 export function unknown(kind: string, word: string, names: readonly string[]): never {
@@ -31,17 +51,26 @@ export function unknown(kind: string, word: string, names: readonly string[]): n
 }
 
 /** The pipeline of that name, configured or not. Throws Misconfigured. */
-export const pipelineOf = (name: string): Pipeline =>
-  allPipelines.find((each) => each.name === name) ?? unknown('pipeline', name, names);
+export const pipelineOf = ({ pipelines }: Settings, name: string): Pipeline =>
+  pipelines.find((each) => each.name === name) ??
+  unknown(
+    'pipeline',
+    name,
+    pipelines.map((each) => each.name),
+  );
+
+/** The values of a pipeline's settings. Throws Misconfigured where it is not configured. */
+function valuesOf({ name, needs, values }: Pipeline) {
+  if (values !== undefined) return values;
+  throw new Misconfigured(
+    `pipeline ${name} is not configured: set ${needs} and its credentials in the environment or in .env (see .env.example), or run \`tidemark init\``,
+  );
+}
 
 /** How a pipeline's source is read. Throws Misconfigured where it is not configured. */
-export function settingsOf(config: Settings, pipeline: string): SourceSettings {
-  const { source, needs } = pipelineOf(pipeline);
-  const settings = config.sources[source];
-  if (settings !== undefined) return settings;
-  throw new Misconfigured(
-    `pipeline ${pipeline} is not configured: set ${needs} and its credentials in the environment or in .env (see .env.example)`,
-  );
+export function readingOptions(config: Settings, name: string): ReadingOptions {
+  const pipeline = pipelineOf(config, name);
+  return readingOf(pipeline.connector, valuesOf(pipeline));
 }
 
 /** The stream of that name (also `tracker.issues`) that the warehouse knows. Throws Misconfigured if there is none, or several pipelines have one. */
@@ -68,11 +97,11 @@ export async function choose(
   streams: readonly string[] = [],
 ): Promise<readonly Chosen[]> {
   const config = await parts.config();
-  for (const name of named) settingsOf(config, name);
+  for (const name of named) valuesOf(pipelineOf(config, name));
   const chosen = named.length > 0 ? [...new Set(named)] : configured(config).map(({ name }) => name);
   if (chosen.length === 0)
     throw new Misconfigured(
-      'nothing is configured: set TRACKER_BASE_URL, TRACKER_EMAIL and TRACKER_API_TOKEN in the environment or in .env (see .env.example), or try `tidemark demo`',
+      `nothing is configured: run \`tidemark init\`, or set ${config.pipelines.map(({ needs }) => needs).join(' or ')} and its credentials in the environment or in .env, or try \`tidemark demo\``,
     );
   if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline }));
   const all = (await Promise.all(chosen.map((pipeline) => streamsOf(pipeline, config, version)))).flat();
@@ -104,15 +133,20 @@ export async function openSource(
   pipeline: string,
   config: Settings,
   version: string,
-  listeners: Pick<Parameters<SourceSettings['open']>[0], 'observe' | 'onHttp' | 'budget'> = {},
+  listeners: Pick<Environment, 'observe' | 'onHttp' | 'budget'> = {},
 ): Promise<Source> {
-  const { exclude, open } = settingsOf(config, pipeline);
+  const found = pipelineOf(config, pipeline);
+  const values = valuesOf(found);
   const { proxies, home } = config;
   const lock = async (file: string, signal: AbortSignal | undefined) =>
     (await import('../embedded/locks.ts')).exclusive(file, tokenLockMs, signal);
-  const source = await open({ version, proxies, home, lock, ...listeners });
+  const source = await open(found.connector, values, {
+    ...{ pipeline, version, proxies, home, lock },
+    ...listeners,
+  });
   try {
-    const variable = `${pipeline.toUpperCase()}_EXCLUDE`;
+    const { exclude } = readingOf(found.connector, values);
+    const variable = found.nameOf('exclude');
     const all = source.streams.map(({ name }) => name);
     for (const name of exclude) if (!all.includes(name)) unknown(`stream for ${variable}:`, name, all);
     if (excludedOf({ source, exclude }).size < all.length) return source;
@@ -126,25 +160,36 @@ export async function openSource(
 /** For commands that a person waits for: how long to try a server that does not answer. */
 export const briefRetryMs = 3_000;
 
+type Pipelines = Pick<Settings, 'pipelines'>;
+
 /** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
-export const pendingSteps = async (warehouse: Warehouse): Promise<readonly string[]> =>
-  (await import('../warehouse/migrate.ts')).pending(warehouse, await shippedTables());
+export const pendingSteps = async (warehouse: Warehouse, config: Pipelines): Promise<readonly string[]> =>
+  (await import('../warehouse/migrate.ts')).pending(warehouse, await tablesOf(config));
 
 /** Brings the schema up to date; returns the names of the steps. */
-export const applySteps = async (warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> =>
-  (await import('../warehouse/migrate.ts')).migrate(warehouse, await shippedTables(), { signal });
+export const applySteps = async (
+  warehouse: Warehouse,
+  config: Pipelines,
+  signal: AbortSignal,
+): Promise<readonly string[]> =>
+  (await import('../warehouse/migrate.ts')).migrate(warehouse, await tablesOf(config), { signal });
 
-const shippedTables = async () => (await import('../connectors/tables.ts')).shippedTables;
+/** The tables that come with Tidemark, and those of other connectors. */
+async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTable[]> {
+  const { shippedTables } = await import('../connectors/index.ts');
+  return [...new Set([...shippedTables, ...pipelines.flatMap(({ connector }) => connector.tables)])];
+}
 
-type Opening = Pick<Context, 'signal' | 'say'> & { readonly parts: Pick<Parts, 'warehouse'> };
+type Opening = Pick<Context, 'signal' | 'say'> & { readonly parts: Pick<Parts, 'warehouse' | 'config'> };
 
 /** The warehouse, brought up to date first: what a run needs. */
 export async function current({ parts, signal, say }: Opening): Promise<Warehouse> {
   const warehouse = await parts.warehouse();
-  const missing = await pendingSteps(warehouse);
+  const config = await parts.config();
+  const missing = await pendingSteps(warehouse, config);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
-  await applySteps(warehouse, signal);
+  await applySteps(warehouse, config, signal);
   return warehouse;
 }
 
@@ -152,7 +197,7 @@ export async function current({ parts, signal, say }: Opening): Promise<Warehous
 export async function filled({ parts }: Context): Promise<Warehouse> {
   const warehouse = await parts.warehouse(briefRetryMs);
   const { address } = warehouse;
-  const missing = await pendingSteps(warehouse);
+  const missing = await pendingSteps(warehouse, await parts.config());
   const { rows } = await warehouse.pool.query(`select where to_regclass('ops.runs') is not null`);
   if (rows.length > 0 && missing.length === 0) return warehouse;
   const empty = `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`;

@@ -88,6 +88,7 @@ const verbs = [
   verb('reconcile <pipeline>', run, 'read all ids; mark what is deleted', 'streams'),
   verb('init', setup, 'write a .env to fill in'),
   verb('check', setup, 'one authenticated request a source, a write and rollback on the warehouse'),
+  verb('config', setup, 'every value of the configuration, and where it comes from'),
   verb('migrate', setup, 'bring the schema up to date (sync does it by itself)', 'dryRun'),
   verb('status', inspect, 'how fresh every stream is'),
   verb('runs [id]', inspect, 'the last runs, or one with its streams and receipts', 'limit pipeline'),

@@ -1,5 +1,5 @@
 /** What a run does while it goes: events as JSON lines, or lines for people, on a terminal with a live block below them. */
-import type { HttpEvent } from '../connectors/index.ts';
+import type { HttpEvent } from '../connectors/connector.ts';
 import { count, duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunEvent } from '../core/run.ts';
 import { lineOf } from '../scheduler/request-log.ts';

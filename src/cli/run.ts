@@ -2,12 +2,11 @@
  * `sync`, `backfill`, `reconcile` and `rejects replay`: each chosen pipeline in turn, or with `--dry-run` their plan. Below them what runs one
  * pipeline, for `serve` and `demo` too: opening what it needs, the run, and what is sent after it.
  */
-import { nightly } from '../../pipelines/nightly.ts';
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunReport, RunStatus } from '../core/run.ts';
-import { hours, seconds } from '../core/time.ts';
+import { hours } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -15,7 +14,7 @@ import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import { budgetsOf } from '../warehouse/budgets.ts';
-import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Parts, Settings, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, describe, exit, report } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
@@ -203,10 +202,7 @@ export async function withDeps<T>(
 ): Promise<T> {
   say(`${pipeline}: opening the warehouse`);
   const config = await parts.config();
-  const { exclude, concurrency, lookbackMs, createdWindowMs, historyStart } = lookup.settingsOf(
-    config,
-    pipeline,
-  );
+  const settings = lookup.readingOptions(config, pipeline);
   // The source is opened before the warehouse is, and sends nothing until then.
   const shared = Promise.withResolvers<Warehouse['db']>();
   const budget = budgetsOf(shared.promise);
@@ -214,8 +210,7 @@ export async function withDeps<T>(
   const source = await lookup.openSource(pipeline, config, version, listeners);
   try {
     const warehouse = await lookup.current({ parts, signal, say });
-    shared.resolve(withConnectLimit(warehouse, seconds(1)));
-    const settings = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
+    shared.resolve(warehouse.db);
     const deadlineMs = hours(config.runHours);
     return await work({
       source,
@@ -252,12 +247,8 @@ export async function execute(
 
 /** A window is a backfill's. Throws as `sync` of the engine does. */
 async function run(ask: Ask, deps: RunDeps): Promise<RunReport> {
-  const { pipeline, does, window } = ask;
-  if (does === 'reconcile') {
-    if (lookup.reconciled.includes(pipeline))
-      return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
-    throw new Misconfigured(`${pipeline} has no reconcile; only ${lookup.reconciled.join(', ')} has`);
-  }
+  const { does, window } = ask;
+  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
   const { backfill, sync } = await import('../engine/sync.ts');
   if (window !== undefined) return backfill(deps, { ...ask, ...window });
   return sync(deps, { ...ask, full: does === 'full' });
@@ -269,9 +260,10 @@ export const planOf = async (ask: Ask, deps: RunDeps): Promise<readonly PlannedS
 
 /** Channels of notifications, and the hand-offs that the pipelines declare. */
 export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
-  const { notify, proxies, sources } = config;
-  const openEngine = sources.workflow?.openEngine;
-  const declared = [...lookup.allPipelines, nightly].flatMap(({ name, onSuccess }) =>
+  const { notify, proxies, pipelines, nightly } = config;
+  const engine = lookup.configured(config).find(({ connector }) => connector.openEngine !== undefined);
+  const openEngine = engine?.connector.openEngine;
+  const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
     onSuccess === undefined ? [] : [[name, onSuccess] as const],
   );
   const dags = declared.map(([, { dag }]) => dag);
@@ -279,7 +271,8 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Out
     db,
     channels: notify.map((channel) => ({ ...channel, proxies })),
     onSuccess: Object.fromEntries(declared),
-    ...(openEngine && dags.length > 0 && { openEngine: () => openEngine(dags, proxies) }),
+    ...(openEngine &&
+      dags.length > 0 && { openEngine: () => openEngine(engine?.values ?? {}, dags, proxies) }),
   };
 }
 

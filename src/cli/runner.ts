@@ -1,7 +1,7 @@
 /** Runs requests of `serve` in this process: a pipeline, or `nightly`, which is all of them in turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { nightly } from '../../pipelines/nightly.ts';
+import { nightlyName } from '../config/configured.ts';
 import { Fenced, LockHeld, passesAfter } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
 import { longestOf, type Observe, type RunReport } from '../core/run.ts';
@@ -35,7 +35,7 @@ interface RunnerOptions {
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
-  const configured = lookup.configured(config).map(({ name }) => name);
+  const configured = lookup.nightlyOf(config);
   const during = <T>(
     { pipeline }: Ask,
     { signal, observe }: Pick<How, 'signal' | 'observe'>,
@@ -64,9 +64,9 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     return report;
   };
   return {
-    run: (ask, how) => (ask.pipeline === nightly.name ? runAll(ask, how, options, runOne) : runOne(ask, how)),
+    run: (ask, how) => (ask.pipeline === nightlyName ? runAll(ask, how, options, runOne) : runOne(ask, how)),
     async preview(ask, signal) {
-      const isAll = ask.pipeline === nightly.name;
+      const isAll = ask.pipeline === nightlyName;
       const lines: PlanLine[] = [];
       for (const pipeline of isAll ? configured : [ask.pipeline]) {
         const one = { ...ask, pipeline };
@@ -82,7 +82,8 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
 async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions, runOne: RunOne) {
   const latest = performance.now() + hours(config.runHours);
-  const names = lookup.configured(config).map(({ name }) => name);
+  const names = lookup.nightlyOf(config);
+  const reconciled = lookup.reconciled(config);
   const parts: Part[] = [];
   const runEach = async (asks: Ask[]) => {
     for (const next of asks) {
@@ -96,11 +97,11 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
     }
   };
   const isDone = (name: string) => how.done?.some((run) => run.pipeline === name && run.kind === ask.does);
-  const first = names.filter((name) => ask.does !== 'reconcile' || lookup.reconciled.includes(name));
+  const first = names.filter((name) => ask.does !== 'reconcile' || reconciled.includes(name));
   await runEach(first.filter((name) => !isDone(name)).map((pipeline) => ({ ...ask, pipeline })));
   if (ask.does === 'sync' || ask.does === 'full')
     for (const pipeline of names)
-      if (await isReconcileDue(await warehouseOf(pipeline), pipeline))
+      if (await isReconcileDue(await warehouseOf(pipeline), lookup.pipelineOf(config, pipeline)))
         await runEach([{ pipeline, does: 'reconcile' }]);
   return combinedReport(parts);
 }
@@ -153,8 +154,10 @@ export function combinedReport(
  * Whether a scheduled time of the pipeline's reconcile has passed since the last one of every stream, or since the pipeline's first run if
  * there was none. By the database clock.
  */
-export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: string): Promise<boolean> {
-  const { jobs } = lookup.pipelineOf(pipeline);
+export async function isReconcileDue(
+  { db }: Pick<Warehouse, 'db'>,
+  { name: pipeline, jobs }: Pick<lookup.Pipeline, 'name' | 'jobs'>,
+): Promise<boolean> {
   const job = jobs.find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`

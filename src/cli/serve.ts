@@ -1,7 +1,5 @@
 /** `serve`: scheduler, control API and dashboard in one process, until a signal ends it. */
 import os from 'node:os';
-import { nightly } from '../../pipelines/nightly.ts';
-import type { Nightly, Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
@@ -38,6 +36,7 @@ const connectLimitMs = seconds(1);
 export const serve: Verb<{ host?: string; port?: number }> = async (context, flags) => {
   const { parts, signal, version, say, out, json } = context;
   const config = await parts.config();
+  await lookup.checkSchedules(config);
   const address = addressOf(config, flags);
   // Aborted when the runs have ended, or when they cannot end because the warehouse does not answer: then they may fail unseen.
   const ending = new AbortController();
@@ -59,7 +58,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const app = await buildApp({
     ...deps,
     pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }),
-    unready: () => unready(api, signal),
+    unready: () => unready(api, config, signal),
   });
   let service: Service | undefined;
   try {
@@ -108,7 +107,7 @@ async function ownWarehouse(context: Context): Promise<Warehouse> {
 function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline: string): Promise<Warehouse> => {
-    const max = connectionsFor(lookup.settingsOf(config, pipeline).concurrency);
+    const max = connectionsFor(lookup.readingOptions(config, pipeline).concurrency);
     const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), { max });
     opened.set(pipeline, warehouse);
     // The next run tries again.
@@ -129,10 +128,14 @@ function warnings({ warn }: Context): (what: string, error?: unknown) => void {
 }
 
 /** Why the service cannot take requests now; empty: it can. */
-async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
+async function unready(
+  warehouse: Warehouse,
+  config: Settings,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   if (signal.aborted) return ['it is ending'];
   try {
-    const missing = await lookup.pendingSteps(warehouse);
+    const missing = await lookup.pendingSteps(warehouse, config);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
@@ -147,31 +150,33 @@ function callbacks(config: Settings, outbound: Outbound): Callbacks {
   const names = lookup.configured(config).map(({ name }) => name);
   return {
     async ended({ id, ask }, { status }, trx) {
-      const { onSuccess } = nightly;
+      const { onSuccess } = config.nightly;
       // Only a sync of every pipeline says that they are up to date.
-      const isSync = ask.pipeline === nightly.name && (ask.does === 'sync' || ask.does === 'full');
+      const isSync = ask.pipeline === config.nightly.name && (ask.does === 'sync' || ask.does === 'full');
       if (!isSync || onSuccess === undefined || status !== 'succeeded') return;
-      await enqueueHandoff(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, onSuccess);
+      await enqueueHandoff(trx, { pipeline: ask.pipeline, runKey: id, ofAll: true }, onSuccess);
     },
     look: (findings, signal) => checkHealth(outbound, names, findings, signal),
   };
 }
 
-/** What `serve` can run: every pipeline, and `nightly` over all of them. Sends nothing to the sources. */
+/** What `serve` can run: every pipeline, and `nightly` over several of them. Sends nothing to the sources. */
 async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
   const ready = lookup.configured(config).map(({ name }) => name);
-  const known = (each: Pipeline | Nightly, needs: string, parts: readonly string[]): KnownDag => ({
+  const reconciled = lookup.reconciled(config);
+  type Known = Pick<lookup.Pipeline, 'name' | 'about' | 'jobs'>;
+  const known = (each: Known, needs: string, parts: readonly string[]): KnownDag => ({
     ...{ name: each.name, about: each.about, needs, streams: [] },
     // A job within `nightly` is shown with its own time.
     timed: each.jobs.map(({ does, on, within }) => ({ does, ...on, starts: within === undefined })),
     configured: parts.some((part) => ready.includes(part)),
-    hasReconcile: parts.some((part) => lookup.reconciled.includes(part)),
+    hasReconcile: parts.some((part) => reconciled.includes(part)),
   });
-  const dags = lookup.allPipelines.map(async (each) => {
+  const dags = config.pipelines.map(async (each) => {
     const dag = known(each, each.needs, [each.name]);
     const streams = dag.configured ? await lookup.streamsOf(each.name, config, version) : [];
     return { ...dag, streams: streams.flatMap(({ tables }) => tables) };
   });
-  const needs = lookup.allPipelines.map((each) => each.needs).join(' or ');
-  return [known(nightly, needs, ready), ...(await Promise.all(dags))];
+  const needs = config.pipelines.map((each) => each.needs).join(' or ');
+  return [known(config.nightly, needs, lookup.nightlyOf(config)), ...(await Promise.all(dags))];
 }

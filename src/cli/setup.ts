@@ -1,7 +1,6 @@
 /** Verbs that set things up: `init`, `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { excludedOf } from '../engine/context/deps.ts';
@@ -29,7 +28,10 @@ export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = fa
   say('opening the warehouse');
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address } = warehouse;
-  const steps = dryRun ? await lookup.pendingSteps(warehouse) : await lookup.applySteps(warehouse, signal);
+  const config = await parts.config();
+  const steps = dryRun
+    ? await lookup.pendingSteps(warehouse, config)
+    : await lookup.applySteps(warehouse, config, signal);
   const lines = steps.map((step) => `${dryRun ? 'would apply' : 'applied'} ${step}`);
   const upToDate = `The schema of ${address} is up to date.`;
   const data = { warehouse: address, [dryRun ? 'pending' : 'applied']: steps };
@@ -47,6 +49,25 @@ export const reset: Verb<{ stream: string; pipeline?: string }> = async (context
   return print(context, { reset: found }, [what]);
 };
 
+/** Every value of the configuration and where it comes from; of secrets only whether they are set. */
+export const config: Verb = async (context) => {
+  const settings = await context.parts.config();
+  await lookup.checkSchedules(settings);
+  const { shown, pipelines, nightly } = settings;
+  const timed = [...pipelines, nightly].map(({ name, file, jobs, ...each }) => ({
+    pipeline: name,
+    file,
+    configured: 'values' in each ? each.values !== undefined : lookup.nightlyOf(settings).length > 0,
+    schedule: jobs
+      .map(({ does, on, within }) => `${does} ${within ?? `${on.cron} ${on.timeZone}`}`)
+      .join(', '),
+  }));
+  return print(context, { values: shown, pipelines: timed }, [
+    { rows: timed, keys: 'pipeline configured schedule file' },
+    { rows: shown.filter(({ value }) => value !== '' || context.verbose), keys: 'name value from' },
+  ]);
+};
+
 /** What was found. A problem means that it is not enough. */
 interface Found {
   readonly facts: readonly string[];
@@ -56,7 +77,7 @@ interface Found {
 /** What a run asks first of each configured source, and a write that is rolled back on the warehouse. */
 export const check: Verb = async (context) => {
   const checks = [];
-  for (const each of lookup.allPipelines)
+  for (const each of (await context.parts.config()).pipelines)
     checks.push(await checked(context, each.name, () => askSource(context, each)));
   checks.push(await checked(context, 'warehouse', () => askWarehouse(context)));
   const rows = checks.map(({ error, facts, ...each }) => ({
@@ -83,10 +104,10 @@ async function checked({ say, signal, received }: Context, what: string, ask: ()
   return { what, state: isBad ? 'failed' : 'ok', facts, seconds, error, exitCode };
 }
 
-async function askSource({ parts, signal, version }: Context, { name, needs, source: kind }: Pipeline) {
+async function askSource({ parts, signal, version }: Context, { name, needs, values }: lookup.Pipeline) {
   const config = await parts.config();
-  if (config.sources[kind] === undefined) return `set ${needs} to use it`;
-  const { baseUrl, exclude } = lookup.settingsOf(config, name);
+  if (values === undefined) return `set ${needs} to use it`;
+  const { exclude } = lookup.readingOptions(config, name);
   const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
   const excluded = [...excludedOf({ source, exclude })];
   const nothing = { account: undefined, dialect: [], clock: undefined };
@@ -94,7 +115,7 @@ async function askSource({ parts, signal, version }: Context, { name, needs, sou
     .preflight(signal)
     .catch((problem: unknown) => ({ ...nothing, problems: [problem] }));
   const facts = [
-    baseUrl,
+    source.baseUrl,
     account && `signed in as ${account}`,
     ...dialect.filter((line) => !line.startsWith('account:')),
     excluded.length > 0 && `left out: ${excluded.join(', ')}`,
@@ -107,7 +128,7 @@ async function askSource({ parts, signal, version }: Context, { name, needs, sou
 async function askWarehouse({ parts }: Context): Promise<Found> {
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address, pool } = warehouse;
-  const missing = await lookup.pendingSteps(warehouse);
+  const missing = await lookup.pendingSteps(warehouse, await parts.config());
   const lease = `insert into ops.leases (pipeline) values ('check')`;
   const write = missing.length > 0 ? 'create schema tidemark_check' : lease;
   const client = await pool.connect();

@@ -3,14 +3,20 @@ import { z } from 'zod';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
-import { bearerToken, integer, oneOf, text, webhookUrl } from './values.ts';
-import { type Part, part, Variables } from './variables.ts';
+import { configuredOf } from './configured.ts';
+import type { Configurable } from './pipeline.ts';
+import { type PipelineFile, pipelineFiles } from './pipeline-files.ts';
+import { bearerToken, integer, oneOf, text, timeZone, webhookUrl } from './values.ts';
+import { part, Variables } from './variables.ts';
 
 const general = part({
   secrets: { DATABASE_URL: text },
   plain: {
     TIDEMARK_HOME: z.string().default('.tidemark'),
     TIDEMARK_RUN_HOURS: integer(1, 500).default(20),
+    TIDEMARK_PIPELINES: text,
+    TIDEMARK_SCHEDULE: z.string().default('0 2 * * *'),
+    TIDEMARK_TIME_ZONE: timeZone.default('UTC'),
     LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').optional(),
   },
   build: (v, from) => ({
@@ -21,6 +27,8 @@ const general = part({
     /** How long one run may take, in hours. */
     runHours: v.TIDEMARK_RUN_HOURS,
     logLevel: v.LOG_LEVEL,
+    /** When pipelines run unless a pipeline file says otherwise. */
+    defaults: { schedule: v.TIDEMARK_SCHEDULE, timeZone: v.TIDEMARK_TIME_ZONE },
   }),
 });
 
@@ -98,42 +106,57 @@ function proxy(from: Variables, name: string, address: Secret | undefined): Secr
   return undefined;
 }
 
-type Parts = Readonly<Record<string, Part<unknown>>>;
-
-/** Names of all variables, secrets apart. */
-export function variableNames(sources: Parts) {
-  const parts = [general, server, notify, proxies, ...Object.values(sources)];
-  return { secrets: parts.flatMap(({ secrets }) => secrets), plain: parts.flatMap(({ plain }) => plain) };
-}
-
 /** Everything that the user can set, read once and checked. */
-export type Config<P extends Parts> = ReturnType<typeof readConfig<P>>;
+export type Config<C extends Configurable = Configurable> = ReturnType<typeof readConfig<C>>;
+
+/** As `readConfig`, with the pipeline files that `pipelineFiles` finds. Throws Misconfigured. */
+export async function loadConfig<C extends Configurable>(
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+): Promise<Config<C>> {
+  return readConfig(env, cwd, await pipelineFiles<C>(new Variables(env, cwd)));
+}
 
 /**
  * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
  * Throws `Misconfigured` with every problem, one a line; no message holds a secret.
  */
-export function readConfig<P extends Parts>(env: NodeJS.ProcessEnv, cwd: string, sources: P) {
+export function readConfig<C extends Configurable>(
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  files: readonly PipelineFile<C>[],
+) {
   const from = new Variables(env, cwd);
-  const settings = Object.entries(sources).map(([name, part]) => [name, part.read(from)]);
-  type Sources = { readonly [K in keyof P]: ReturnType<P[K]['read']> };
+  const { defaults, ...own } = general(from);
   const config = {
-    ...general.read(from),
-    server: server.read(from),
-    notify: notify.read(from),
-    proxies: proxies.read(from),
-    /** Settings by the name of the source; one that is absent is not configured. */
-    sources: Object.fromEntries(settings) as Sources,
+    ...own,
+    server: server(from),
+    notify: notify(from),
+    proxies: proxies(from),
+    /** In the order in which they run. */
+    ...configuredOf(from, files, defaults),
     /** What is allowed but doubtful, one sentence each. */
     warnings: from.warnings,
+    /** Every value and where it comes from, for people. */
+    shown: from.shown,
   };
-  const { secrets, plain } = variableNames(sources);
-  const valid = new Set([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
-  for (const name of new Set(from.names()))
-    if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !valid.has(name))
-      from.warn(name, 'is not a variable of Tidemark; is it misspelt?');
+  warnOfUnread(from, files);
   const { problems } = from;
   if (problems.length === 0) return config;
   const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
   throw new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
+}
+
+/** A variable that is named like those that are read, and is not read itself. */
+function warnOfUnread<C extends Configurable>(from: Variables, files: readonly PipelineFile<C>[]): void {
+  const read = new Set(
+    from.shown.flatMap(({ variable, isSecret }) => [variable, isSecret && `${variable}_FILE`]),
+  );
+  const prefixes = files.flatMap(({ definition }) =>
+    definition.is === 'pipeline' ? (definition.source?.prefix ?? []) : [],
+  );
+  const ours = ['TIDEMARK', 'TRACKER', 'ADS', 'WORKFLOW', ...prefixes].map((prefix) => `${prefix}_`);
+  for (const name of new Set(from.names()))
+    if (!read.has(name) && ours.some((prefix) => name.startsWith(prefix)))
+      from.warn(name, 'is read by nothing; is it misspelt, or missing in a pipeline file?');
 }

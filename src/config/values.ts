@@ -35,7 +35,7 @@ export const oneOf = <const W extends string>(...choices: readonly W[]) =>
 export const list = value((text): readonly string[] | undefined => {
   const items = text.split(',').map((item) => item.trim());
   return items.some(Boolean) ? items.filter(Boolean) : undefined;
-}, 'names nothing; leave it empty for the default').default([]);
+}, 'names nothing; leave it empty for the default');
 
 /** Years 0001 to 9999; the year 0 exists in JavaScript only. */
 const instantForm = /^(?!0000)(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,3})?)?Z)?$/;
@@ -55,6 +55,15 @@ export const pastInstant = value((text) => {
   return date !== undefined && date <= new Date() ? date : undefined;
 }, 'is no date, or lies in the future; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z');
 
+/** The IANA name of a time zone. */
+export const timeZone = value((name) => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) && name;
+  } catch {
+    return undefined;
+  }
+}, 'is no time zone, such as Europe/Berlin');
+
 /** The base URL of a server, without a slash at its end. No message quotes it: it may hold a password. */
 export const baseUrl = z
   .url({ protocol: /^https?$/i, error: 'is not a URL, such as https://api.example.com' })
@@ -67,7 +76,7 @@ export const baseUrl = z
 
 export const text = z.string().optional();
 
-const token = (form: RegExp, wrong: string) => z.string().regex(form, wrong).optional();
+const token = (form: RegExp, wrong: string) => z.string().regex(form, wrong);
 
 /** A token that we send in an Authorization header. */
 export const sentToken = token(
@@ -79,7 +88,7 @@ export const sentToken = token(
 export const bearerToken = token(
   /^[\x21-\x7e]+$/,
   'has a blank or a character that is not ASCII, which no caller can send; make one of letters and digits',
-);
+).optional();
 
 /** The address of a webhook, itself a secret: https, or http on this machine. */
 export const webhookUrl = z

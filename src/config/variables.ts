@@ -5,7 +5,6 @@ import { parseEnv } from 'node:util';
 import type { z } from 'zod';
 import { saidBy } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
-import { isThisMachine } from '../core/this-machine.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -13,10 +12,30 @@ type Texts = Readonly<Record<string, string | undefined>>;
 const textIn = (texts: Texts, name: string): string | undefined =>
   (name.endsWith('_PROXY') && texts[name.toLowerCase()]?.trim()) || texts[name]?.trim() || undefined;
 
+/** A value of the configuration, for people; of a secret only whether it is set. */
+export interface Shown {
+  /** The variable, or the file of the pipeline and the key. */
+  readonly name: string;
+  /** Absent: the pipeline file itself holds it. */
+  readonly variable: string | undefined;
+  readonly isSecret: boolean;
+  readonly value: string;
+  /** environment, .env, the file of a secret, a pipeline file or default. */
+  readonly from: string;
+}
+
+/** Secrets are `***`, lists are separated by commas. */
+export function shownValue(value: unknown): string {
+  if (value instanceof Date) return value.toISOString().replace('T00:00:00.000Z', '');
+  return value === undefined ? '' : String(value);
+}
+
 export class Variables {
   readonly cwd: string;
   readonly problems: string[] = [];
   readonly warnings: string[] = [];
+  /** What was read, in its order, for \`tidemark config\`. */
+  readonly shown: Shown[] = [];
   /** Highest precedence first. */
   readonly #layers: readonly Texts[];
 
@@ -55,19 +74,20 @@ export class Variables {
     return (this.text(name) ?? this.text(`${name}_FILE`)) !== undefined;
   }
 
-  /**
-   * Whether a source is configured: `base` is set, and then everything in `required` (name → what it is), or it is reported.
-   * `others`: variables that make no sense without `base`.
-   */
-  hasSource(source: string, base: string, others: readonly string[], required: Texts = {}): boolean {
-    if (this.isSet(base)) {
-      for (const [name, what] of Object.entries(required))
-        if (!this.isSet(name)) this.problem(name, `is missing${what}`);
-      return true;
-    }
-    if (others.some((name) => this.isSet(name)))
-      this.problem(base, `is missing, though other variables of the ${source} are set`);
-    return false;
+  /** Where the value of a variable comes from, for people. */
+  originOf(name: string): string {
+    const isIn = (texts: Texts) => textIn(texts, name) ?? textIn(texts, `${name}_FILE`);
+    const layer = this.#layers.find(isIn);
+    if (layer === undefined) return 'default';
+    const where = layer === this.#layers[0] ? 'environment' : '.env';
+    return textIn(layer, name) === undefined ? `${where}, the file of ${name}_FILE` : where;
+  }
+
+  /** The value of `text` by the schema. A wrong one is a problem of `name`, and its default is taken. */
+  parse<T>(name: string, schema: z.ZodType<T>, text: string | undefined): T | undefined {
+    const { success, data, error } = schema.safeParse(text);
+    if (!success) this.problem(name, error.issues[0]?.message ?? 'is not valid');
+    return success ? data : schema.safeParse(undefined).data;
   }
 
   /** Every name that is set. */
@@ -117,40 +137,28 @@ type Values<S extends Shape, P extends Shape> = {
   readonly [K in keyof S]: Secret | undefined;
 } & { readonly [K in keyof P]: z.output<P[K]> };
 
-/** A part of the configuration. */
-export interface Part<T> {
-  /** Names of secrets; each can also be given as NAME_FILE. */
-  readonly secrets: readonly string[];
-  /** Names of all other variables. */
-  readonly plain: readonly string[];
-  /** Reports every problem to `from`; what it returns is to be used only if there was none. */
-  read(from: Variables): T;
-}
+/** Reads a part of the configuration. Reports every problem to `from`; what it returns is to be used only if there was none. */
+export type Part<T> = (from: Variables) => T;
 
-/** `build` gets every value; one that is wrong has been reported and is its default. */
+/** `build` gets every value; one that is wrong has been reported and is its default. Secrets can also be given as NAME_FILE. */
 export function part<S extends Shape, P extends Shape, T>(variables: {
   readonly secrets: S;
   readonly plain: P;
   readonly build: (values: Values<S, P>, from: Variables) => T;
 }): Part<T> {
   const { secrets, plain, build } = variables;
-  const read = (from: Variables): T => {
+  return (from) => {
     const values: Record<string, unknown> = {};
     for (const [name, schema] of Object.entries({ ...plain, ...secrets })) {
       const isSecret = Object.hasOwn(secrets, name);
-      const value = parsed(from, name, schema, isSecret ? from.secret(name) : from.text(name));
-      values[name] = isSecret && typeof value === 'string' ? new Secret(value) : value;
+      const given = from.parse(name, schema, isSecret ? from.secret(name) : from.text(name));
+      const value = isSecret && typeof given === 'string' ? new Secret(given) : given;
+      values[name] = value;
+      from.shown.push({
+        ...{ name, variable: name, isSecret },
+        ...{ value: shownValue(value), from: from.originOf(name) },
+      });
     }
     return build(values as Values<S, P>, from);
   };
-  return { secrets: Object.keys(secrets), plain: Object.keys(plain), read };
-}
-
-function parsed(from: Variables, name: string, schema: z.ZodType, text: string | undefined): unknown {
-  const { success, data, error } = schema.safeParse(text);
-  if (!success) from.problem(name, error.issues[0]?.message ?? 'is not valid');
-  const url = success && /_(BASE|TOKEN)_URL$/.test(name) ? URL.parse(String(data)) : null;
-  if (url?.protocol === 'http:' && !isThisMachine(url.hostname))
-    from.warn(name, `credentials go to ${url.host} unencrypted; use https where the server has it`);
-  return success ? data : schema.safeParse(undefined).data;
 }

@@ -315,7 +315,8 @@ export type Stream = ReadSide & LoadSide;
 export interface Source {
   /** Pipeline and `ops.sources.name`. */
   readonly name: string;
-  readonly kind: 'tracker' | 'ads' | 'workflow';
+  /** The Postgres schema of its tables. */
+  readonly kind: string;
   readonly baseUrl: string;
   readonly streams: readonly Stream[];
   /**

@@ -1,10 +1,9 @@
 import crypto from 'node:crypto';
 import os from 'node:os';
 import { execute, type RunContext, withDeps } from '../../src/cli/run.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { connectors } from '../../src/connectors/index.ts';
 import type { Ask } from '../../src/scheduler/run-request.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { configOf } from '../support/config.ts';
 import { createDatabase, databaseUrl, type TestDatabase } from '../support/postgres.ts';
 import { type Cut, postgresProxy } from '../support/postgres-proxy.ts';
 import type { Ear } from '../support/postgres-wire.ts';
@@ -43,7 +42,7 @@ export async function copiesOf(base: TestDatabase): Promise<Pick<Stage, 'fresh'>
 export async function ran(ask: Ask, env: NodeJS.ProcessEnv): Promise<void> {
   const warehouse = await connect(env.DATABASE_URL ?? '', { max: 8 });
   const parts = {
-    config: async () => readConfig(env, os.tmpdir(), connectors),
+    config: async () => configOf(env, os.tmpdir()),
     warehouse: async () => warehouse,
   };
   const context: RunContext = { parts, signal: new AbortController().signal, version: 'test' };

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { shippedTables } from '../../src/connectors/tables.ts';
+import { shippedTables } from '../../src/connectors/index.ts';
 import { type Cluster, lend, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
 import { freePort } from '../../src/embedded/embedded.ts';
 import { unprivileged, usable } from '../../src/embedded/native.ts';

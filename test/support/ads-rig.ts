@@ -28,7 +28,8 @@ export async function openAdsRig(
   const platform = await startAds({ seed: 7, now: night, csv: { polls: 0 }, ...options });
   const start = new Date('2026-01-01T00:00:00Z');
   const { notes, ...rig } = await openSourceRig<AdsRun>(
-    (observe, how) =>
+    'ads',
+    (note, how) =>
       openAds(
         {
           baseUrl: platform.url,
@@ -44,7 +45,7 @@ export async function openAdsRig(
           ...settings,
           ...how.settings,
         },
-        { http: { ...hasty, version: '1.2.3' }, observe },
+        { http: { ...hasty, version: '1.2.3' }, note },
       ),
     { historyStart: start },
   );

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { shippedTables } from '../../src/connectors/tables.ts';
+import { shippedTables } from '../../src/connectors/index.ts';
 import { type Cluster, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
 import { freePort } from '../../src/embedded/embedded.ts';
 import { unprivileged, usable } from '../../src/embedded/native.ts';

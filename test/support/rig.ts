@@ -36,6 +36,7 @@ export async function openRig(
   const site = { seed: 7, issues: 300, projects: 3, users: 30, years: 0.5 };
   const tracker = await startTracker({ ...site, ...options });
   const rig = await openSourceRig<RigRun>(
+    'tracker',
     (_, how) =>
       openTracker(
         { ...settingsFor(tracker), ...settings, ...how.settings },

@@ -1,5 +1,5 @@
+import { type Opened, sourceOf } from '../../src/connectors/connector.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
-import type { Source } from '../../src/core/stream.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { reconcile } from '../../src/engine/reconcile/reconcile.ts';
 import { backfill, sync } from '../../src/engine/sync.ts';
@@ -37,16 +37,18 @@ export interface SourceRig<How extends SourceRun = SourceRun> {
 /** Retries that do not keep a test waiting. */
 export const hasty = { retry: { baseMs: 5, capMs: 50 } };
 
-/** `open` is called for each run; `defaults` apply to all of them. */
+/** `open` is called for each run of the pipeline `name`; `defaults` apply to all of them. */
 export async function openSourceRig<How extends SourceRun = SourceRun>(
-  open: (observe: RunDeps['observe'], how: Partial<How>) => Source,
+  name: 'tracker' | 'ads' | 'workflow',
+  open: (note: (message: string) => void, how: Partial<How>) => Opened,
   defaults: Partial<RunDeps> = {},
 ): Promise<SourceRig<How>> {
   const database = await testDatabase();
   const events: RunEvent[] = [];
   const observe = (event: RunEvent): void => void events.push(event);
   const during = async <T>(work: (deps: RunDeps) => Promise<T>, how: Partial<How> = {}): Promise<T> => {
-    const source = open(observe, how);
+    const note = (message: string) => observe({ type: 'note', pipeline: name, level: 'warn', message });
+    const source = sourceOf(name, name, open(note, how));
     try {
       return await work({
         warehouse: database.warehouse,

@@ -13,7 +13,9 @@ import type { WorkflowConfig } from './config.ts';
 import { beganAt, currentRun, type Dialect, type Run, runIn } from './transform.ts';
 
 /** What is needed to reach an engine. */
-export type EngineSettings = Pick<WorkflowConfig, 'baseUrl' | 'token'>;
+export type EngineSettings = Pick<WorkflowConfig, 'baseUrl'> & {
+  readonly token?: { reveal(): string } | undefined;
+};
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 
 /** Throws `Misconfigured` for a base URL that cannot be used. */

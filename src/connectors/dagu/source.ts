@@ -1,8 +1,7 @@
 /** The workflow engine as a source. */
 
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { Observe } from '../../core/run.ts';
-import type { Source } from '../../core/stream.ts';
+import type { Opened } from '../connector.ts';
 import { type EngineSettings, findDialect, type HttpDeps, openHttp } from './client.ts';
 import { dags } from './dags.ts';
 import { runs } from './runs.ts';
@@ -24,22 +23,20 @@ const about: Readonly<Record<Dialect, string>> = {
  */
 export const openWorkflow = (
   settings: EngineSettings & Pick<Workflow, 'dags'>,
-  deps: { readonly observe?: Observe; readonly http?: HttpDeps } = {},
-): Source => {
+  deps: { readonly note?: Workflow['note']; readonly http?: HttpDeps } = {},
+): Opened => {
   const http = openHttp(settings, deps.http);
   const named = [...new Set(settings.dags)];
   const found = memoizeAsync((signal) => findDialect(http, named, signal));
-  const note = (message: string): void =>
-    deps.observe?.({ type: 'note', pipeline: 'workflow', level: 'warn', message });
+  const { note = () => undefined } = deps;
   const workflow: Workflow = { http, dags: named, note, found };
   return {
-    ...{ name: 'workflow', kind: 'workflow', baseUrl: settings.baseUrl, http },
+    ...{ baseUrl: settings.baseUrl, http },
     streams: [dags(workflow), runs(workflow)],
-    async preflight(signal) {
+    async check(signal) {
       const { dialect, clock } = await found(signal);
       const which = named.length === 0 ? 'those of its list' : `${named.length} of WORKFLOW_DAGS`;
       return { clock, account: undefined, dialect: [about[dialect], `DAGs: ${which}`], problems: [] };
     },
-    close: () => http.close(),
   };
 };

@@ -1,77 +1,76 @@
 /** What the user can set of the issue tracker. */
 
 import { z } from 'zod';
-import { baseUrl, integer, list, oneOf, pastInstant, rate, text } from '../../config/values.ts';
-import { part } from '../../config/variables.ts';
-import type { Secret } from '../../core/secret.ts';
+import type { Report } from '../../config/pipeline.ts';
+import { setting, type ValuesOf } from '../../config/settings.ts';
+import { sentToken } from '../../config/values.ts';
+import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts';
 
-export interface TrackerConfig {
-  /** Without a slash at its end. */
-  readonly baseUrl: string;
-  readonly email: string;
-  readonly apiToken: Secret;
-  /** A further filter, in the tracker's query language. */
-  readonly jql?: string;
-  /** Where history begins. */
-  readonly start: Date;
-  /** By which field changes are found; `auto` asks the server. */
-  readonly changes: 'auto' | 'updated' | 'created';
-  /** The window that is read again each time where changes are found by `created`, in days. */
-  readonly createdWindowDays: number;
-  /** How far before the watermark an incremental run begins, in hours. */
-  readonly lookbackHours: number;
-  /** Names of groups whose members are read where the server lists no groups. */
-  readonly groups: readonly string[];
-  /** Streams that are read only where they are named. */
-  readonly exclude: readonly string[];
-  /** Requests at once. */
-  readonly concurrency: number;
-  /** Requests a second at most; 0: as many as the server allows. */
-  readonly requestsPerSecond: number;
+// RFC 7617: the first colon ends the user name.
+const account = z
+  .string()
+  .refine((email) => !email.includes(':'), 'has a colon in it, which no account of Basic auth can have');
+
+const ways = ['basic', 'bearer', 'oauth'] as const;
+
+export const settings = {
+  baseUrl: setting.url(
+    'the address of the site, such as https://example.atlassian.net; with a scoped token or oauth https://api.atlassian.com/ex/jira/{cloudId}',
+  ),
+  auth: setting
+    .oneOf('basic: e-mail and API token; bearer: a personal access token; oauth: client credentials', ...ways)
+    .default('basic'),
+  email: setting.of('the e-mail address of the account that the token belongs to', account).optional(),
+  apiToken: setting.secret('an API token of that account', sentToken).optional(),
+  clientId: setting.text('with auth = oauth: the id of the client, such as a service account').optional(),
+  clientSecret: setting.secret('with auth = oauth: the secret of that client').optional(),
+  tokenUrl: setting
+    .url('with auth = oauth: the address that gives access tokens')
+    .default('https://auth.atlassian.com/oauth/token'),
+  scope: setting.text('with auth = oauth: the scope to ask for, where the server wants one').optional(),
+  jql: setting.text("a further filter, in the tracker's query language").optional(),
+  start: setting.instant('where history begins').default(new Date('2000-01-01T00:00:00Z')),
+  changes: setting
+    .oneOf('by which field changes are found; auto asks the server', 'auto', 'updated', 'created')
+    .default('auto'),
+  createdWindowDays: setting
+    .integer('with changes = created, issues of so many days are read again each time', 1, 36_500)
+    .default(180),
+  lookbackHours: setting.integer('how far behind the last run the next one begins', 0, 87_600).default(24),
+  groups: setting.list('groups whose members are read where the server lists no groups'),
+  exclude: setting.list('streams to leave out, separated by commas'),
+  // Fast enough for a source that answers within 50 ms, and below the vendor's published limits.
+  concurrency: setting.integer('requests at once', 1, 64).default(8),
+  requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
+};
+
+export type TrackerConfig = ValuesOf<typeof settings>;
+
+/** What each way of signing in needs. */
+const needed = {
+  basic: ['email', 'apiToken'],
+  bearer: ['apiToken'],
+  oauth: ['clientId', 'clientSecret'],
+} as const;
+
+export function check(values: Partial<TrackerConfig>, { problem }: Report): void {
+  for (const key of needed[values.auth ?? 'basic'])
+    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}`);
 }
 
-export const trackerPart = part({
-  secrets: { TRACKER_API_TOKEN: text },
-  plain: {
-    TRACKER_BASE_URL: baseUrl.optional(),
-    // RFC 7617: the first colon ends the user name.
-    TRACKER_EMAIL: z
-      .string()
-      .refine((email) => !email.includes(':'), 'has a colon in it, which no account of Basic auth can have')
-      .optional(),
-    TRACKER_JQL: text,
-    TRACKER_START: pastInstant.default(new Date('2000-01-01T00:00:00Z')),
-    TRACKER_CHANGES: oneOf('auto', 'updated', 'created').default('auto'),
-    TRACKER_CREATED_WINDOW_DAYS: integer(1, 36_500).default(180),
-    TRACKER_LOOKBACK_HOURS: integer(0, 87_600).default(24),
-    TRACKER_GROUPS: list,
-    TRACKER_EXCLUDE: list,
-    // Fast enough for a source that answers within 50 ms, and below the vendor's published limits.
-    TRACKER_CONCURRENCY: integer(1, 64).default(8),
-    TRACKER_REQUESTS_PER_SECOND: rate.default(0),
-  },
-  build: (v, from): TrackerConfig | undefined => {
-    const others = ['TRACKER_EMAIL', 'TRACKER_API_TOKEN'];
-    const required = {
-      TRACKER_EMAIL: ': the e-mail address of the account that the token belongs to',
-      TRACKER_API_TOKEN: ': an API token of that account',
-    };
-    if (!from.hasSource('tracker', 'TRACKER_BASE_URL', others, required)) return undefined;
-    const [url, email, apiToken] = [v.TRACKER_BASE_URL, v.TRACKER_EMAIL, v.TRACKER_API_TOKEN];
-    if (url === undefined || email === undefined || apiToken === undefined) return undefined;
-    return {
-      baseUrl: url,
-      email,
-      apiToken,
-      ...(v.TRACKER_JQL !== undefined && { jql: v.TRACKER_JQL }),
-      start: v.TRACKER_START,
-      changes: v.TRACKER_CHANGES,
-      createdWindowDays: v.TRACKER_CREATED_WINDOW_DAYS,
-      lookbackHours: v.TRACKER_LOOKBACK_HOURS,
-      groups: v.TRACKER_GROUPS,
-      exclude: v.TRACKER_EXCLUDE,
-      concurrency: v.TRACKER_CONCURRENCY,
-      requestsPerSecond: v.TRACKER_REQUESTS_PER_SECOND,
-    };
-  },
-});
+/** What `check` has found to be whole. */
+export function authOf({
+  auth,
+  email,
+  apiToken,
+  clientId,
+  clientSecret,
+  tokenUrl,
+  scope,
+}: TrackerConfig): Auth {
+  if (auth === 'basic' && email && apiToken) return basic(email, apiToken);
+  if (auth === 'bearer' && apiToken) return bearer(apiToken);
+  if (auth === 'oauth' && clientId && clientSecret)
+    return clientCredentials({ tokenUrl, clientId, clientSecret, ...(scope && { scope }) });
+  throw new Error('credentials that check refuses');
+}

@@ -2,11 +2,11 @@
 
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { Observe } from '../../core/run.ts';
-import type { Preflight, Source, Stream, Transform } from '../../core/stream.ts';
+import type { Preflight, Stream, Transform } from '../../core/stream.ts';
 import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
+import type { Opened } from '../connector.ts';
 import { type Account, askAccount } from './account.ts';
 import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
@@ -21,30 +21,30 @@ import type { Tracker } from './streams/stream.ts';
 import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.ts';
 import { issueMapper } from './transform/issue.ts';
 
-export type { HttpEvent } from '../../http/http-options.ts';
-
 /** What opening a tracker takes. */
 export interface TrackerSettings
-  extends Omit<TrackerConfig, 'email' | 'apiToken' | 'createdWindowDays' | 'lookbackHours' | 'exclude'> {
+  extends Pick<
+    TrackerConfig,
+    'baseUrl' | 'start' | 'changes' | 'groups' | 'concurrency' | 'requestsPerSecond'
+  > {
+  readonly jql?: string | undefined;
   readonly auth: Auth;
 }
 
 export interface TrackerDeps {
   /** Receives what was found out that a person should know. */
-  readonly observe?: Observe;
+  readonly note?: (message: string) => void;
   /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
   readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 }
-
-const name = 'tracker';
 
 /**
  * Sends no request yet. What the server understands is found out once and kept as long as the source is open:
  * open one for each run. Throws `Misconfigured` for a base URL or a TRACKER_JQL that cannot be used.
  */
-export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Source => {
+export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Opened => {
   const filter = filterOf(settings.jql);
-  const note = (message: string) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message });
+  const { note = () => undefined } = deps;
   const http = trackerHttp(createHttp(httpOptions(settings, deps)), note);
   const account = memoizeAsync((signal) => askAccount(http, signal));
   let mapIssue: Transform | undefined;
@@ -74,18 +74,15 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     groups: settings.groups,
   };
   return {
-    name,
-    kind: 'tracker',
     baseUrl: settings.baseUrl,
     http,
     streams: streamsOf(tracker),
-    preflight: async (signal) => {
+    check: async (signal) => {
       const found = await account(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
       asked(signal).catch(() => undefined);
       return preflight(found, tracker, asked, signal);
     },
-    close: () => http.close(),
   };
 };
 

@@ -1,9 +1,9 @@
 /** The advertising platform, opened. */
 
 import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/errors.ts';
-import type { Observe } from '../../core/run.ts';
-import type { Preflight, Source } from '../../core/stream.ts';
+import type { Preflight } from '../../core/stream.ts';
 import { textAt } from '../../reading/offset-list.ts';
+import type { Opened } from '../connector.ts';
 import { type Ads, ofAccount } from './ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
 import { businessList, listing } from './lists.ts';
@@ -19,27 +19,23 @@ export interface AdsSettings extends ClientSettings, ReportSettings {
 
 interface AdsDeps extends ClientDeps {
   /** Gets notes that a person should see. */
-  readonly observe?: Observe;
+  readonly note?: Ads['note'];
 }
 
 /**
  * Sends nothing yet. What the server supports is found out once while the source is open: open one for each run. Throws
  * `Misconfigured` for a base URL or a token URL that cannot be used.
  */
-export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {}): Source => {
-  const note: Ads['note'] = (message) => observe?.({ type: 'note', pipeline: 'ads', level: 'warn', message });
+export const openAds = (settings: AdsSettings, { note = () => undefined, ...deps }: AdsDeps = {}): Opened => {
   const { accountIds, concurrency, baseUrl } = settings;
   const proxies = deps.http?.proxies;
   const http = openClient(settings, deps);
   const ads: Ads = { http, accountIds, concurrency, ...(proxies !== undefined && { proxies }), note };
   return {
-    name: 'ads',
-    kind: 'ads',
     baseUrl,
     http,
     streams: adsStreams(ads, reportsOf(ads, settings)),
-    preflight: (signal) => preflight(ads, settings, signal),
-    close: () => http.close(),
+    check: (signal) => preflight(ads, settings, signal),
   };
 };
 

@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { shippedTables } from '../../../src/connectors/tables.ts';
+import { shippedTables } from '../../../src/connectors/index.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { migrate } from '../../../src/warehouse/migrate.ts';
 import { asOwner, databaseUrl } from '../../support/postgres.ts';

@@ -261,7 +261,7 @@ describe('from nothing to a full warehouse', () => {
     ['sync workflow --stream tracker.issues', 'there is no stream “tracker.issues”'],
     ['reconcile tracker --stream isues', 'there is no stream'],
     ['rejects list --stream isues', 'there is no stream'],
-    ['reconcile workflow', 'workflow has no reconcile; only tracker has'],
+    ['reconcile workflow', 'none of the streams dags, dag_runs has a reconciliation'],
   ])('`tidemark %s` is refused before anything is done', async (words, advice) => {
     const before = (await json('runs')).runs[0].runId;
     expect(await run(words, elsewhere)).toEqual(refused(advice));

@@ -3,9 +3,8 @@ import type { Settings } from '../../../src/cli/context.ts';
 import { openSource } from '../../../src/cli/pipelines.ts';
 import { outboundOf } from '../../../src/cli/run.ts';
 import { isReconcileDue } from '../../../src/cli/runner.ts';
-import { readConfig } from '../../../src/config/config.ts';
-import { connectors } from '../../../src/connectors/index.ts';
 import { AuthFailed } from '../../../src/core/errors.ts';
+import { configOf } from '../../support/config.ts';
 import { forwardProxy } from '../../support/forward-proxy.ts';
 import * as play from '../../support/misbehaving-server.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -15,7 +14,7 @@ describe('the proxy of the environment', async () => {
   const proxy = await forwardProxy(closed.port);
   afterAll(() => Promise.all([proxy.close(), closed.close()]));
   const config = (more: NodeJS.ProcessEnv): Settings =>
-    readConfig({ HTTP_PROXY: proxy.url, ...sources, ...more }, import.meta.dirname, connectors);
+    configOf({ HTTP_PROXY: proxy.url, ...sources, ...more }, import.meta.dirname);
   const sources = {
     TRACKER_BASE_URL: 'http://tracker.example',
     TRACKER_EMAIL: 'me@x.example',
@@ -73,6 +72,7 @@ describe('the reconcile that nightly runs', () => {
         ('tracker', 1, 'reconcile', 'succeeded', $1, 1, now())`,
       [{ streams }],
     );
-    expect(await isReconcileDue(database.warehouse, 'tracker')).toBe(isDue);
+    const [tracker] = configOf({}, import.meta.dirname).pipelines;
+    expect(await isReconcileDue(database.warehouse, tracker as NonNullable<typeof tracker>)).toBe(isDue);
   });
 });

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { shippedTables } from '../../../src/connectors/tables.ts';
+import { shippedTables } from '../../../src/connectors/index.ts';
 import { Misconfigured, Transient } from '../../../src/core/errors.ts';
 import { bigint, jsonb, table, text } from '../../../src/core/table.ts';
 import { connect } from '../../../src/warehouse/connect.ts';

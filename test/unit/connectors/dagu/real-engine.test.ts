@@ -52,7 +52,9 @@ describe.skipIf(!hasEngine)('the real engine', () => {
 
   beforeAll(async () => {
     engine = await startEngine(files);
-    rig = await openSourceRig((observe) => openWorkflow({ baseUrl: engine.url, dags: [] }, { observe }));
+    rig = await openSourceRig('workflow', (note) =>
+      openWorkflow({ baseUrl: engine.url, dags: [] }, { note }),
+    );
     for (const [dag, id] of Object.entries({ good: 'g1', bad: 'b1', long: 'l1', good_too: 't1' }))
       await post(`/dags/${dag}/start`, { dagRunId: id });
     await becomes('good', 'g1', 'succeeded');

@@ -22,11 +22,11 @@ let database: SourceRig;
 let reading: { readonly url: string; readonly dags: readonly string[]; readonly token: string | undefined };
 
 beforeAll(async () => {
-  database = await openSourceRig((observe) => {
+  database = await openSourceRig('workflow', (note) => {
     const { url, dags, token } = reading;
     return openWorkflow(
       { baseUrl: url, dags, ...(token !== undefined && { token: { reveal: () => token } }) },
-      { observe, http: { retry: { baseMs: 2, capMs: 10 } } },
+      { note, http: { retry: { baseMs: 2, capMs: 10 } } },
     );
   });
 });

@@ -2,10 +2,10 @@
 
 import { afterEach } from 'vitest';
 import { startTracker, type TrackerOptions } from '../../../../simulators/jira/server.ts';
+import { sourceOf } from '../../../../src/connectors/connector.ts';
 import { openTracker, type TrackerSettings } from '../../../../src/connectors/jira/source.ts';
 import type { Reading } from '../../../../src/core/paging.ts';
 import type { Json } from '../../../../src/core/request.ts';
-import type { RunEvent } from '../../../../src/core/run.ts';
 import type { Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import { settingsFor } from '../../../support/rig.ts';
@@ -23,11 +23,12 @@ export const now = new Date('2025-03-10T12:00:00Z');
 export const opened = async (options: TrackerOptions = {}, settings: Partial<TrackerSettings> = {}) => {
   const simulator = await startTracker({ issues: 250, users: 30, projects: 3, history: 2, now, ...options });
   open.push(simulator);
-  const events: RunEvent[] = [];
-  const source = openTracker(
+  const notes: string[] = [];
+  const tracker = openTracker(
     { ...settingsFor(simulator), ...settings },
-    { observe: (event) => events.push(event), http: { retry: { baseMs: 1, capMs: 5 } } },
+    { note: (message) => notes.push(message), http: { retry: { baseMs: 1, capMs: 5 } } },
   );
+  const source = sourceOf('tracker', 'tracker', tracker);
   open.push(source);
   const { signal } = new AbortController();
   const flow = (name: string): Stream => {
@@ -38,7 +39,7 @@ export const opened = async (options: TrackerOptions = {}, settings: Partial<Tra
   return {
     simulator,
     source,
-    events,
+    notes,
     signal,
     flow,
     read: async (name: string, slice: Slice = {}) => {

@@ -1,9 +1,7 @@
-import { ads } from '../../../../pipelines/ads.ts';
-import { nightly } from '../../../../pipelines/nightly.ts';
-import { tracker } from '../../../../pipelines/tracker.ts';
 import { plan } from '../../../../src/engine/preview.ts';
 import type { Control, Runner } from '../../../../src/scheduler/control.ts';
 import { connect } from '../../../../src/warehouse/connect.ts';
+import { configOf } from '../../../support/config.ts';
 import { until } from '../../../support/processes.ts';
 import type { Rig } from '../../../support/rig.ts';
 import { catalogue, conduct } from '../../scheduler/orchestra.ts';
@@ -22,6 +20,9 @@ export interface TestControl {
 export async function openTestControl(rig: Rig): Promise<TestControl> {
   const warehouse = await connect(rig.database.url, { max: 4 });
   const streams = await rig.during(async ({ source }) => source.streams.map(({ name }) => name));
+  const { pipelines, nightly } = configOf({}, import.meta.dirname);
+  const [tracker, ads] = pipelines;
+  if (tracker === undefined || ads === undefined) throw new Error('no pipelines are shipped');
   const timed = tracker.jobs.map(({ does, on }) => ({ does, ...on, starts: true }));
   const known = catalogue(
     { ...tracker, configured: true, timed, streams, hasReconcile: true },

@@ -1,0 +1,90 @@
+/** Finds and loads pipeline files: those of the user, else those that come with Tidemark. */
+import fs from 'node:fs';
+import { registerHooks } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Misconfigured, saidBy } from '../core/errors.ts';
+import type { Configurable, Definition } from './pipeline.ts';
+import type { Variables } from './variables.ts';
+
+/** What a file exports, and how it is named to the user: relative to the working directory where it lies below. */
+export interface PipelineFile<C extends Configurable = Configurable> {
+  readonly file: string;
+  readonly definition: Definition<C>;
+}
+
+const shipped = fileURLToPath(new URL('../../pipelines/', import.meta.url));
+
+/** The pipelines that come with Tidemark; they read the environment. */
+export const shippedPipelines = <C extends Configurable>(): Promise<readonly PipelineFile<C>[]> =>
+  loadFolder(shipped, (file) => `pipelines/${path.basename(file)}`);
+
+/**
+ * The files of the folder TIDEMARK_PIPELINES, else of `pipelines` in the working directory, else those shipped. In the order of their names;
+ * files that begin with a dot or an underscore are left out. Throws Misconfigured for a file that cannot be loaded, or declares nothing.
+ */
+export async function pipelineFiles<C extends Configurable>(
+  from: Variables,
+): Promise<readonly PipelineFile<C>[]> {
+  const named = from.text('TIDEMARK_PIPELINES');
+  const folder = path.resolve(from.cwd, named ?? 'pipelines');
+  const shown = (file: string) => {
+    const below = path.relative(from.cwd, file);
+    return below.startsWith('..') ? file : below;
+  };
+  if (filesIn(folder).length > 0) return loadFolder(folder, shown);
+  if (named === undefined) return shippedPipelines();
+  throw new Misconfigured(`TIDEMARK_PIPELINES: there are no files *.ts, *.js or *.mjs in ${folder}`);
+}
+
+const filesIn = (folder: string): readonly string[] =>
+  !fs.existsSync(folder)
+    ? []
+    : fs
+        .readdirSync(folder)
+        .filter((name) => /^[^._].*\.(ts|js|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+        .sort()
+        .map((name) => path.join(folder, name));
+
+async function loadFolder<C extends Configurable>(
+  folder: string,
+  shown: (file: string) => string,
+): Promise<readonly PipelineFile<C>[]> {
+  prepareImports(folder);
+  const loaded = filesIn(folder).map(async (file) => {
+    const { default: definition } = await import(pathToFileURL(file).href).catch((cause: unknown) => {
+      throw new Misconfigured(`${shown(file)} cannot be loaded: ${saidBy(cause)}`, { cause });
+    });
+    if (definition?.is === 'pipeline' || definition?.is === 'nightly')
+      return { file: shown(file), definition };
+    const fix = "write export default pipeline({ … }), or let the file's name begin with _";
+    throw new Misconfigured(`${shown(file)} declares no pipeline: ${fix}`);
+  });
+  return Promise.all(loaded);
+}
+
+const folders = new Set<string>();
+
+/**
+ * A pipeline file may import 'tidemark' wherever it lies: it gets this very program, also where no package of that name is installed. And it
+ * is a module, whatever the package.json beside it says of its type.
+ */
+function prepareImports(folder: string): void {
+  const isFirst = folders.size === 0;
+  folders.add(pathToFileURL(folder).href);
+  if (!isFirst) return;
+  const end = path.extname(import.meta.filename);
+  const entrances = new Map([
+    ['tidemark', new URL(`../index${end}`, import.meta.url).href],
+    ['tidemark/testing', new URL(`../testing/index${end}`, import.meta.url).href],
+  ]);
+  registerHooks({
+    resolve(specifier, context, next) {
+      const url = entrances.get(specifier);
+      if (url !== undefined) return { url, shortCircuit: true };
+      const found = next(specifier, context);
+      if (![...folders].some((each) => found.url.startsWith(each))) return found;
+      return { ...found, format: found.url.endsWith('.ts') ? 'module-typescript' : 'module' };
+    },
+  });
+}

@@ -1,0 +1,25 @@
+/** Spotify Ads as a connector: `source: spotifyAds({ … })` in a pipeline file. */
+import { defineConnector } from '../connector.ts';
+import { check, credentialsOf, settings } from './config.ts';
+import { adsTables } from './tables.ts';
+
+export const spotifyAds = defineConnector({
+  name: 'spotifyAds',
+  about: 'Accounts, campaigns, ads and their daily reports, from the advertising platform.',
+  schema: 'ads',
+  tables: adsTables,
+  settings,
+  check,
+  reading: ({ start }) => ({ historyStart: start }),
+  async open(values, tools) {
+    const credentials = credentialsOf(values);
+    const { openAds } = await import('./source.ts');
+    const deps = { note: tools.note, http: tools.httpOptions };
+    if (credentials.kind !== 'refresh') return openAds({ ...values, credentials }, deps);
+    const { tokenFile } = await import('./token-store.ts');
+    const { home: directory, lock, pipeline } = tools;
+    const name = `${pipeline}-token`;
+    const tokens = tokenFile({ directory, name, configured: credentials.refreshToken, lock });
+    return openAds({ ...values, credentials }, { ...deps, tokens });
+  },
+});
