@@ -13,7 +13,7 @@ export interface Setting<T = unknown, Required extends boolean = boolean> {
 }
 
 /** A setting that must be given, unless one of these is called. */
-interface Declared<T> extends Setting<T, true> {
+export interface Declared<T> extends Setting<T, true> {
   optional(): Setting<T | undefined, false>;
   default(value: T): Setting<T, false>;
 }
