@@ -2,6 +2,7 @@
 
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
+import { existsAt as ask, get } from '../../reading/requests.ts';
 import { isTimeZone } from './jql.ts';
 import { textAt } from './lists.ts';
 
@@ -21,13 +22,6 @@ export interface Account {
   /** The source's clock when it answered. */
   readonly clock: Date | undefined;
 }
-
-const get = (path: string, query?: Request['query']): Request => ({
-  method: 'GET',
-  path,
-  endpoint: path,
-  ...(query && { query }),
-});
 
 const myself = get('/rest/api/3/myself');
 
@@ -80,20 +74,7 @@ const answerOf = async (
 };
 
 /**
- * Whether an entity still exists: true on 200, false on 404 and 410, anything else is thrown. A 404 counts
- * only while the credentials are accepted: the vendor answers 404 to everything that it hides. `endpoint` has
- * `{id}` in the place of the id, else `query` has the id.
+ * Whether an entity still exists. A 404 counts only while the credentials are accepted: the vendor answers 404 to everything that it hides.
  */
-export const existsAt =
-  (http: Http, endpoint: string, query: (id: string) => Request['query'] = () => ({})) =>
-  async (id: string, signal: AbortSignal): Promise<boolean> => {
-    const path = endpoint.replace('{id}', encodeURIComponent(id));
-    try {
-      await http.send({ ...get(path, query(id)), endpoint }, signal);
-      return true;
-    } catch (cause) {
-      if (!(cause instanceof Missing) || (cause.status !== 404 && cause.status !== 410)) throw cause;
-      await askAccount(http, signal);
-      return false;
-    }
-  };
+export const existsAt = (http: Http, endpoint: string, query?: (id: string) => Request['query']) =>
+  ask(http, endpoint, query, (signal) => askAccount(http, signal));

@@ -1,240 +1,30 @@
-/**
- * Columns that say where in a record their value is found, so that a table and its transform are one
- * declaration.
- */
+/** Columns of the tracker's tables that are read in its own ways, and what all its tables have in common. */
 
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
-import { Reading } from '../../core/record-reader.ts';
-import * as values from '../../core/record-values.ts';
-import type { Json } from '../../core/request.ts';
-import type { Slice, Transform } from '../../core/stream.ts';
-import type { Column, DeclaredTable, Row, Value } from '../../core/table.ts';
+import { field, kind, type RecordTable, type RecordTableOptions, records } from '../../core/record-table.ts';
+import type { Columns } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
 import { document, personId, plainText } from './transform/values.ts';
 
-/** Reads the value of a column. Throws `BadData`. */
-type Read<V> = (r: Reading, record: JsonObject) => V;
+export { from, type RecordTable as Readable, transformOf } from '../../core/record-table.ts';
 
-/** A column with the way in which its value is read. */
-export interface Source<V extends Value = Value> extends Column<V> {
-  /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`. */
-  readonly reader: (prefix: string) => Read<V>;
-  /** Paths of the members of the record that it reads, e.g. `priority.id`. */
-  readonly members: readonly string[];
-  key(): Source<V>;
-}
-
-/**
- * A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks.
- */
-export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> =>
-  sourceOf(column, members, () => read);
-
-const sourceOf = <V extends Value>(
-  column: Column<V>,
-  members: string,
-  reader: (prefix: string) => Read<V>,
-): Source<V> => ({
-  ...column,
-  reader,
-  members: members.split(' '),
-  key: () => sourceOf(column.key(), members, reader),
-});
-
-/**
- * `status.id` must be there; `priority?.id` may be missing (null); `updated?|created` is the first that is
- * there.
- */
-type At<P extends string, V> = P extends `${string}|${infer Last}`
-  ? At<Last, V>
-  : P extends `${string}?${string}`
-    ? V | null
-    : V;
-
-type ReadMember<V> = (r: Reading, holder: JsonObject, key: string, path: string) => V;
-
-/** A kind of column: `optional` and `required` read a member that may and one that must be there. */
-const kind =
-  <V extends Value>(
-    column: (about: string) => Column<V>,
-    optional: ReadMember<V | null>,
-    required: ReadMember<V | null> = optional,
-  ) =>
-  <P extends string>(path: P, about: string): Source<At<P, V>> => {
-    const ways = path.split('|');
-    const isOptional = ways.at(-1)?.includes('?') === true;
-    const reader = (prefix: string): Read<V | null> =>
-      ways
-        .map((way) => memberReader(way.split('.'), prefix, way.includes('?') ? optional : required))
-        .reduce((first, next) => (r, record) => first(r, record) ?? next(r, record));
-    const members = path.replaceAll('?', '').replaceAll('|', ' ');
-    const plain = column(about);
-    // `At` says by the path's type what `isOptional` says by its text.
-    return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
-  };
-
-/** Reads the member at the end of the steps, e.g. `priority?`, `id`. */
-const memberReader = <V>(
-  [step = '', ...inner]: readonly string[],
-  prefix: string,
-  read: ReadMember<V | null>,
-): Read<V | null> => {
-  const name = step.replace('?', '');
-  const path = prefix + name;
-  if (inner.length === 0) return (r, record) => read(r, record, name, path);
-  const holder = step.endsWith('?') ? values.object : values.requiredObject;
-  const readInner = memberReader(inner, `${path}.`, read);
-  return (r, record) => {
-    const within = holder(r, record, name, path);
-    return within === null ? null : readInner(r, within);
-  };
-};
-
-const lowerCase =
-  (read: ReadMember<string | null>): ReadMember<string | null> =>
-  (...at) =>
-    read(...at)?.toLowerCase() ?? null;
-
-export const id = kind(core.bigint, values.id, values.requiredId);
-/** A whole number of 64 bits. */
-export const whole = kind(core.bigint, values.integer, values.requiredInteger);
-export const int4 = kind(core.int, values.int4);
-export const text = kind(core.text, values.text, values.requiredText);
-/** Text that is part of a key or an index. */
-export const keyText = kind(core.text, values.requiredKey);
-/** A word of the vendor, in lower case. */
-export const word = kind(core.text, lowerCase(values.text), lowerCase(values.requiredText));
-export const bool = kind(core.bool, values.bool);
-export const day = kind(core.date, values.day);
-export const instant = kind(core.timestamptz, values.instant, values.requiredInstant);
+export const { id, whole, int4, text, keyText, word, bool, day, instant } = field;
 /** The id of a user. */
 export const person = kind(core.text, personId);
 /** Rich text, as plain text and as its original document. */
 export const plain = kind(core.text, plainText);
 export const original = kind(core.json, document);
 
-/** A table of schema `tracker` whose rows are read from records. */
-export interface Readable extends DeclaredTable {
-  /** Names of the record's own members that columns read. */
-  readonly members: ReadonlySet<string>;
-  /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
-  rowOf(r: Reading, record: JsonObject, given?: Row): Row;
-  /** The same table with these options. */
-  with(options: ReadableOptions): Readable;
-}
-
-interface ReadableOptions extends core.TableOptions {
-  /**
-   * Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that
-   * `parent` holds.
-   */
-  readonly ignored?: string;
-  /** What the paths in errors begin with, e.g. `fields.`. */
-  readonly prefix?: string;
-}
-
 /** Addresses and pictures, which follow from the id or say how something is painted. */
 const ignoredEverywhere = ['self', 'expand', 'avatarUrls', 'iconUrl', 'statusColor'];
 
-/** Declares a table. Members that no column reads are kept in `_extra`. */
+/** A table of schema `tracker`. Members that no column reads are kept in `_extra`. */
 export const readable = (
   name: string,
   about: string,
-  content: core.Columns,
-  { ignored = '', prefix = '', ...options }: ReadableOptions = {},
-): Readable => {
-  const table: DeclaredTable = core.table(`tracker.${name}`, about, content, options);
-  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
-    column,
-    read: 'reader' in source ? source.reader(prefix) : undefined,
-  }));
-  const members = Object.values<Column | Source>(content).flatMap((column) =>
-    'members' in column ? column.members : [],
-  );
-  // V8 keeps an object that gets more than a dozen members one by one as a hash table, but copies one that JSON.parse made as it is.
-  const blank: Row = JSON.parse(
-    `{${[...Object.keys(content), ...(table.entity ? ['_extra'] : [])].map((column) => `"${column}":null`)}}`,
-  );
-  const holders = holdersOf([...members, ...ignored.split(' ')]);
-  return {
-    ...table,
-    members: new Set(members.map((path) => path.split('.')[0] ?? path)),
-    rowOf(r, record, given = {}) {
-      const row: Record<string, Value> = { ...blank };
-      for (let i = 0; i < columns.length; i += 1) {
-        const { column, read } = columns[i] as (typeof columns)[number];
-        const value = read === undefined ? given[column] : read(r, record);
-        if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);
-        // The blank row has null everywhere.
-        if (value !== null) row[column] = value;
-      }
-      for (const holder of holders) keepUnknown(r, record, holder);
-      // Last: everything before it may keep something.
-      if (table.entity) row._extra = r.extra();
-      return row;
-    },
-    with: (more) => readable(name, about, content, more),
-  };
+  content: Columns,
+  options: RecordTableOptions = {},
+): RecordTable => {
+  const table = (more: RecordTableOptions) =>
+    records(`tracker.${name}`, about, content, { ignoredEverywhere, ...more });
+  return { ...table(options), with: table };
 };
-
-/** An object in a record, and the names of its members that are read or ignored. */
-interface Holder {
-  readonly steps: readonly string[];
-  readonly prefix: string;
-  readonly names: ReadonlySet<string>;
-}
-
-/** The objects of a record that hold the members of these paths, the innermost first. One that is ignored as a whole (`*`) is left out. */
-const holdersOf = (paths: readonly string[]): readonly Holder[] => {
-  const byPath = new Map<string, Set<string>>();
-  for (const path of paths) {
-    const steps = path.split('.');
-    for (const [index, name] of steps.entries()) {
-      const holder = steps.slice(0, index).join('.');
-      byPath.set(holder, (byPath.get(holder) ?? new Set(ignoredEverywhere)).add(name));
-    }
-  }
-  return [...byPath]
-    .filter(([, names]) => !names.has('*'))
-    .map(([path, names]) => ({
-      steps: path === '' ? [] : path.split('.'),
-      prefix: path === '' ? '' : `${path}.`,
-      names,
-    }))
-    .reverse();
-};
-
-const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder): void => {
-  let holder: Json = record;
-  for (const step of steps) holder = isObject(holder) ? own(holder, step) : null;
-  if (isObject(holder)) r.keepUnknown(holder, names, prefix);
-};
-
-/**
- * The transform of a stream whose records become one row each. Columns without a source are of the slice's
- * partition.
- */
-export const transformOf =
-  (table: Readable): Transform =>
-  (record, slice) => {
-    const r = new Reading(core.nameOf(table), nounOf(table), record);
-    const row = table.rowOf(r, values.requireRecord(r, record), ownerOf(table, r, slice));
-    const notes = r.notes();
-    return { row, children: {}, ...(notes.length > 0 && { notes }) };
-  };
-
-/** What one record is called in errors: `issue type` of the table `issue_types`. */
-const nounOf = ({ name }: Readable): string =>
-  name
-    .replaceAll('_', ' ')
-    .replace(/ies$/, 'y')
-    .replace(/(?<=us)es$|s$/, '');
-
-/** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
-const ownerOf = (table: Readable, r: Reading, { partition = {} }: Slice): Row =>
-  Object.fromEntries(
-    Object.keys(partition).map((name) => [
-      name,
-      table.columns[name] === 'bigint' ? values.requiredId(r, partition, name) : (partition[name] ?? null),
-    ]),
-  );

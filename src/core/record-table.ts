@@ -1,0 +1,307 @@
+/**
+ * Tables whose columns say where in a record their value is found, so that a table and its transform are one declaration:
+ * `records('github.issues', 'Issues, one row each.', { id: field.id('id', 'Issue id.').key(), author: field.text('user?.login', 'Who opened it.') })`.
+ */
+
+import type { PageWalk } from './paging.ts';
+import { isObject, type JsonObject, own } from './record-object.ts';
+import { Reading } from './record-reader.ts';
+import * as values from './record-values.ts';
+import type { Json } from './request.ts';
+import type { LoadSide, NestedList, Slice, Transform } from './stream.ts';
+import type { Child, Column, DeclaredTable, Row, Value } from './table.ts';
+import * as core from './table.ts';
+
+/** Reads the value of a column. Throws `BadData`. */
+type Read<V> = (r: Reading, record: JsonObject) => V;
+
+/** A column with the way in which its value is read. */
+export interface Source<V extends Value = Value> extends Column<V> {
+  /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`. */
+  readonly reader: (prefix: string) => Read<V>;
+  /** Paths of the members of the record that it reads, e.g. `priority.id`. */
+  readonly members: readonly string[];
+  key(): Source<V>;
+}
+
+/**
+ * A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks.
+ */
+export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> =>
+  sourceOf(column, members, () => read);
+
+const sourceOf = <V extends Value>(
+  column: Column<V>,
+  members: string,
+  reader: (prefix: string) => Read<V>,
+): Source<V> => ({
+  ...column,
+  reader,
+  members: members.split(' '),
+  key: () => sourceOf(column.key(), members, reader),
+});
+
+/**
+ * `status.id` must be there; `priority?.id` may be missing (null); `updated?|created` is the first that is
+ * there.
+ */
+type At<P extends string, V> = P extends `${string}|${infer Last}`
+  ? At<Last, V>
+  : P extends `${string}?${string}`
+    ? V | null
+    : V;
+
+type ReadMember<V> = (r: Reading, holder: JsonObject, key: string, path: string) => V;
+
+/** A kind of column: `optional` and `required` read a member that may and one that must be there. */
+export const kind =
+  <V extends Value>(
+    column: (about: string) => Column<V>,
+    optional: ReadMember<V | null>,
+    required: ReadMember<V | null> = optional,
+  ) =>
+  <P extends string>(path: P, about: string): Source<At<P, V>> => {
+    const ways = path.split('|');
+    const isOptional = ways.at(-1)?.includes('?') === true;
+    const reader = (prefix: string): Read<V | null> =>
+      ways
+        .map((way) => memberReader(way.split('.'), prefix, way.includes('?') ? optional : required))
+        .reduce((first, next) => (r, record) => first(r, record) ?? next(r, record));
+    const members = path.replaceAll('?', '').replaceAll('|', ' ');
+    const plain = column(about);
+    // `At` says by the path's type what `isOptional` says by its text.
+    return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
+  };
+
+/** Reads the member at the end of the steps, e.g. `priority?`, `id`. */
+const memberReader = <V>(
+  [step = '', ...inner]: readonly string[],
+  prefix: string,
+  read: ReadMember<V | null>,
+): Read<V | null> => {
+  const name = step.replace('?', '');
+  const path = prefix + name;
+  if (inner.length === 0) return (r, record) => read(r, record, name, path);
+  const holder = step.endsWith('?') ? values.object : values.requiredObject;
+  const readInner = memberReader(inner, `${path}.`, read);
+  return (r, record) => {
+    const within = holder(r, record, name, path);
+    return within === null ? null : readInner(r, within);
+  };
+};
+
+const lowerCase =
+  (read: ReadMember<string | null>): ReadMember<string | null> =>
+  (...at) =>
+    read(...at)?.toLowerCase() ?? null;
+
+/**
+ * Columns by the path of their value: `status.id` must be there, `priority?.id` may be missing (null), `updated?|created` is the first that is
+ * there. A value of another type is kept in `_extra` with a note; where it must be there, the record is rejected.
+ */
+export const field = {
+  /** A numeric id, as a number or as digits. */
+  id: kind(core.bigint, values.id, values.requiredId),
+  /** A whole number of 64 bits. */
+  whole: kind(core.bigint, values.integer, values.requiredInteger),
+  int4: kind(core.int, values.int4),
+  /** An exact decimal. */
+  decimal: kind(core.numeric, values.decimal),
+  text: kind(core.text, values.text, values.requiredText),
+  /** Text that is part of a key or an index. */
+  keyText: kind(core.text, values.requiredKey),
+  /** A word of the vendor, in lower case. */
+  word: kind(core.text, lowerCase(values.text), lowerCase(values.requiredText)),
+  bool: kind(core.bool, values.bool),
+  day: kind(core.date, values.day),
+  /** An instant with an offset, or milliseconds since 1970; UTC. */
+  instant: kind(core.timestamptz, values.instant, values.requiredInstant),
+};
+
+/** A table whose rows are read from records. */
+export interface RecordTable extends DeclaredTable {
+  /** Names of the record's own members that columns read. */
+  readonly members: ReadonlySet<string>;
+  /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
+  rowOf(r: Reading, record: JsonObject, given?: Row): Row;
+  /** The same table with these options. */
+  with(options: RecordTableOptions): RecordTable;
+}
+
+export interface RecordTableOptions extends core.TableOptions {
+  /**
+   * Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that
+   * `parent` holds.
+   */
+  readonly ignored?: string;
+  /** Names of members that are ignored in every object of the record. */
+  readonly ignoredEverywhere?: readonly string[];
+  /** What the paths in errors begin with, e.g. `fields.`. */
+  readonly prefix?: string;
+}
+
+/** Declares a table. Members that no column reads are kept in `_extra`. */
+export const records = (
+  name: `${string}.${string}`,
+  about: string,
+  content: core.Columns,
+  { ignored = '', ignoredEverywhere = [], prefix = '', ...options }: RecordTableOptions = {},
+): RecordTable => {
+  const table: DeclaredTable = core.table(name, about, content, options);
+  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
+    column,
+    read: 'reader' in source ? source.reader(prefix) : undefined,
+  }));
+  const members = Object.values<Column | Source>(content).flatMap((column) =>
+    'members' in column ? column.members : [],
+  );
+  // V8 keeps an object that gets more than a dozen members one by one as a hash table, but copies one that JSON.parse made as it is.
+  const blank: Row = JSON.parse(
+    `{${[...Object.keys(content), ...(table.entity ? ['_extra'] : [])].map((column) => `"${column}":null`)}}`,
+  );
+  const holders = holdersOf([...members, ...ignored.split(' ')], ignoredEverywhere);
+  return {
+    ...table,
+    members: new Set(members.map((path) => path.split('.')[0] ?? path)),
+    rowOf(r, record, given = {}) {
+      const row: Record<string, Value> = { ...blank };
+      for (let i = 0; i < columns.length; i += 1) {
+        const { column, read } = columns[i] as (typeof columns)[number];
+        const value = read === undefined ? given[column] : read(r, record);
+        if (value === undefined) throw new TypeError(`${name}: nothing gives ${column}`);
+        // The blank row has null everywhere.
+        if (value !== null) row[column] = value;
+      }
+      for (const holder of holders) keepUnknown(r, record, holder);
+      // Last: everything before it may keep something.
+      if (table.entity) row._extra = r.extra();
+      return row;
+    },
+    with: (more) => records(name, about, content, more),
+  };
+};
+
+/** An object in a record, and the names of its members that are read or ignored. */
+interface Holder {
+  readonly steps: readonly string[];
+  readonly prefix: string;
+  readonly names: ReadonlySet<string>;
+}
+
+/** The objects of a record that hold the members of these paths, the innermost first. One that is ignored as a whole (`*`) is left out. */
+const holdersOf = (paths: readonly string[], everywhere: readonly string[]): readonly Holder[] => {
+  const byPath = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const steps = path.split('.');
+    for (const [index, name] of steps.entries()) {
+      const holder = steps.slice(0, index).join('.');
+      byPath.set(holder, (byPath.get(holder) ?? new Set(everywhere)).add(name));
+    }
+  }
+  return [...byPath]
+    .filter(([, names]) => !names.has('*'))
+    .map(([path, names]) => ({
+      steps: path === '' ? [] : path.split('.'),
+      prefix: path === '' ? '' : `${path}.`,
+      names,
+    }))
+    .reverse();
+};
+
+const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder): void => {
+  let holder: Json = record;
+  for (const step of steps) holder = isObject(holder) ? own(holder, step) : null;
+  if (isObject(holder)) r.keepUnknown(holder, names, prefix);
+};
+
+/** The transform of a stream whose records become one row each. Columns that read nothing are of the slice's partition. */
+export const transformOf = (table: RecordTable): Transform => readInto(table).transform;
+
+/** Rows that belong to a record's row. The first columns of their key are the key of that row. */
+export interface Part {
+  readonly table: RecordTable;
+  /** The record's own list whose elements become the rows, e.g. `labels`. */
+  readonly list?: string;
+  /** A list that is fetched apart where the record is new or has changed: its pages; undefined: it has none. */
+  readonly walk?: (record: JsonObject) => PageWalk | undefined;
+}
+
+/** The loading half of a stream: records into `table`, and what belongs to each into tables of their own, by name. */
+export const readInto = (
+  table: RecordTable,
+  parts: Readonly<Record<string, Part>> = {},
+): Pick<LoadSide, 'table' | 'children' | 'transform'> => {
+  const all = Object.entries(parts).map(([name, part]) => ({
+    ...{ name, ...part, parent: part.table.key.slice(0, table.key.length) },
+  }));
+  const transform: Transform = (record, slice) => {
+    const r = new Reading(core.nameOf(table), nounOf(table), record);
+    const object = values.requireRecord(r, record);
+    const row = table.rowOf(r, object, ownerOf(table, r, slice));
+    const children: Record<string, readonly Row[]> = {};
+    const nestedLists: NestedList[] = [];
+    for (const { name, table: own, list, walk, parent } of all) {
+      const owner = Object.fromEntries(
+        parent.map((column, at) => [column, row[table.key[at] ?? ''] ?? null]),
+      );
+      const found = list === undefined ? undefined : elementsOf(r, object, list, own, owner);
+      if (found !== undefined) children[name] = found;
+      const pages = walk?.(object);
+      const rows = (records: readonly Json[]) => records.map((each) => rowAlone(own, each, owner));
+      if (pages !== undefined) nestedLists.push({ child: name, walk: pages, rows });
+    }
+    const notes = r.notes();
+    return {
+      // A list may have kept something, too.
+      row: all.length > 0 && table.entity ? { ...row, _extra: r.extra() } : row,
+      children,
+      ...(nestedLists.length > 0 && { nestedLists }),
+      ...(notes.length > 0 && { notes }),
+    };
+  };
+  const children = all.map(({ name, table, parent }): [string, Child] => [
+    name,
+    { table, parent, absent: 'deleted' },
+  ]);
+  return { table, transform, ...(all.length > 0 && { children: Object.fromEntries(children) }) };
+};
+
+/** The rows of a list within the record, the last of each key; undefined where it is no list of objects: it is kept in `_extra`. */
+const elementsOf = (
+  r: Reading,
+  record: JsonObject,
+  list: string,
+  table: RecordTable,
+  owner: Row,
+): readonly Row[] | undefined => {
+  const elements = own(record, list) ?? [];
+  if (!Array.isArray(elements) || !elements.every(isObject)) {
+    r.flip(list, elements, 'a list of objects');
+    return undefined;
+  }
+  const rows = elements.map((element, at) => table.rowOf(r.element(list, at), element, owner));
+  const keyOf = (row: Row) => JSON.stringify(table.key.map((column) => String(row[column])));
+  return [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+};
+
+/** The row of a record that was fetched by itself. */
+const rowAlone = (table: RecordTable, record: Json, owner: Row): Row => {
+  const r = new Reading(core.nameOf(table), nounOf(table), record);
+  return table.rowOf(r, values.requireRecord(r, record), owner);
+};
+
+/** What one record is called in errors: `issue type` of the table `issue_types`. */
+const nounOf = ({ name }: RecordTable): string =>
+  name
+    .replaceAll('_', ' ')
+    .replace(/ies$/, 'y')
+    .replace(/(?<=us)es$|s$/, '');
+
+/** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
+const ownerOf = (table: RecordTable, r: Reading, { partition = {} }: Slice): Row =>
+  Object.fromEntries(
+    Object.keys(partition).map((name) => [
+      name,
+      table.columns[name] === 'bigint' ? values.requiredId(r, partition, name) : (partition[name] ?? null),
+    ]),
+  );

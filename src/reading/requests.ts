@@ -1,0 +1,56 @@
+/** Requests and questions that most sources have in common. */
+import { BadData, Missing } from '../core/errors.ts';
+import type { Http, Json, Request } from '../core/request.ts';
+import type { Windows } from '../core/stream.ts';
+import { parseInstant } from '../core/time.ts';
+import { at } from './offset-list.ts';
+
+/** A GET request. `endpoint`: the route as it is documented, the label of logs and rate limits; default: the path. */
+export const get = (path: string, query?: Request['query'], endpoint = path): Request => ({
+  ...{ method: 'GET', path, endpoint },
+  ...(query && { query }),
+});
+
+/**
+ * Whether a record still exists: true on 200, false on 404 and 410; anything else is thrown. `endpoint` has `{id}` in the place of the id, else
+ * `query` has it. `confirm` is asked before a 404 counts, where the server answers 404 to accounts that it does not accept.
+ */
+export const existsAt =
+  (
+    http: Http,
+    endpoint: string,
+    query: (id: string) => Request['query'] = () => undefined,
+    confirm: (signal: AbortSignal) => Promise<unknown> = async () => undefined,
+  ) =>
+  async (id: string, signal: AbortSignal): Promise<boolean> => {
+    try {
+      await http.send(get(endpoint.replace('{id}', encodeURIComponent(id)), query(id), endpoint), signal);
+      return true;
+    } catch (cause) {
+      if (!(cause instanceof Missing) || (cause.status !== 404 && cause.status !== 410)) throw cause;
+      await confirm(signal);
+      return false;
+    }
+  };
+
+/**
+ * Windows of a stream whose server filters by `updated` alone and counts nothing: everything at first, then what changed since the last run.
+ * `created` and `updated`: the record's own instants. `scope`: what the settings restrict the stream to; where it changes, all is read again.
+ */
+export const changesBy = (created: string, updated: string, scope = ''): Windows => ({
+  scope,
+  count: async () => undefined,
+  changes: async () => 'updated',
+  instant: (record, field) => instantAt(record, field === 'created' ? created : updated),
+});
+
+const instantAt = (record: Json, key: string): bigint | undefined => {
+  const value = at(record, key);
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  try {
+    return parseInstant(value);
+  } catch (error) {
+    if (error instanceof BadData) return undefined;
+    throw error;
+  }
+};
