@@ -133,17 +133,23 @@ export const list: Verb<{ stream?: string; all?: boolean; limit: number }> = asy
   return print(context, { rejects: found }, [found.length === 0 ? none : { rows, keys }]);
 };
 
-/** By id, key or former key. Exit code 1 if there is no such row. */
-export const why: Verb<{ table: string; key: string }> = async (context, options) => {
-  const { table: name, key } = options;
+/** By id, key or former key. Exit code 1 if there is no such row; Misconfigured if several pipelines have one. */
+export const why: Verb<{ table: string; key: string; pipeline?: string }> = async (context, options) => {
+  const { table: name, key, pipeline } = options;
   const { db } = await filled(context);
   const target = await syncedTable(db, name);
   if (target === undefined)
     throw new Misconfigured(`there is no synced table “${name}”; \`tidemark streams\` lists them`);
-  const found = await lineage(db, target, key);
-  if (found !== undefined) return print(context, found, lineageBlocks(context, found));
   const table = `${target.schema}.${target.name}`;
-  const none = escaped(`${table} has no row with key “${key}”`);
+  const found = await lineage(db, target, key, pipeline);
+  const [one] = found;
+  if (found.length > 1) {
+    const names = found.map(({ source }) => source?.name).join(', ');
+    throw new Misconfigured(`${table} has a row with key “${key}” of each of ${names}: add --pipeline NAME`);
+  }
+  if (one !== undefined) return print(context, one, lineageBlocks(context, one));
+  const of = pipeline === undefined ? '' : ` of pipeline “${pipeline}”`;
+  const none = escaped(`${table} has no row${of} with key “${key}”`);
   return print(context, { table, key, row: null }, [none], exit.failed);
 };
 

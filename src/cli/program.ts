@@ -97,7 +97,7 @@ const verbs = [
   verb('rejects list', inspect, 'records that could not become rows, and why', 'stream all limit'),
   verb('rejects replay [id]', run, 'try them anew, e.g. after an update', 'stream pipeline'),
   verb('reset <stream>', setup, 'let the next sync read all of a stream; its rows stay', 'pipeline'),
-  verb('why <table> <key>', inspect, 'where one row comes from'),
+  verb('why <table> <key>', inspect, 'where one row comes from', 'pipeline'),
   verb('simulate', setup, 'start simulated sources', 'seed issues simulatedPort latency dialect'),
   verb('demo', demo, 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
   verb('warehouse', setup, 'start the embedded warehouse for psql; runs until Ctrl-C'),

@@ -38,12 +38,11 @@ interface LineageSource {
   readonly baseUrl: string;
 }
 
-const synced = ['tracker', 'ads', 'workflow'];
-
 type Row = Lineage['row'];
 
-/** A table that is asked about. */
+/** The rows of one source in a table. */
 interface Table extends TableName {
+  readonly sourceId: number;
   readonly columns: readonly ColumnLine[];
 }
 
@@ -55,18 +54,27 @@ export async function syncedTable(db: Db, text: string): Promise<TableName | und
       select n.nspname as schema, c.relname as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relname = ${name} and n.nspname = coalesce(${schema ?? null}, n.nspname)
-        and n.nspname = any (${synced}::text[]) and c.relkind in ('r', 'p')`,
+        and n.nspname in (select split_part(target, '.', 1) from ops.streams) and c.relkind in ('r', 'p')`,
     db,
   );
   return found.length === 1 ? found[0] : undefined;
 }
 
 /**
- * The lineage of the row with this key (the parts of a composite one joined by `/`), its human key (`PROJ-7`) or a former one.
- * Undefined if the table has no such row. `table` comes from `syncedTable`.
+ * The lineage of the rows with this key (the parts of a composite one joined by `/`), this human key (`PROJ-7`) or this former one: at most one
+ * of each pipeline, or of the named one only. `table` comes from `syncedTable`.
  */
-export async function lineage(db: Db, name: TableName, key: string): Promise<Lineage | undefined> {
-  const table: Table = { ...name, columns: await columns(db, name) };
+export async function lineage(db: Db, name: TableName, key: string, pipeline?: string) {
+  const shape = await columns(db, name);
+  const sources = sql<Pick<Table, 'sourceId'>>`select source_id as "sourceId" from ops.sources
+    where name = coalesce(${pipeline ?? null}, name) order by source_id`;
+  const all = (await rowsOf(sources, db)).map(({ sourceId }) =>
+    lineageIn(db, { ...name, sourceId, columns: shape }, key),
+  );
+  return (await Promise.all(all)).filter((each) => each !== undefined);
+}
+
+async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | undefined> {
   const keys = await keysTable(db, table);
   const former = keys && (await byFormerKey(db, table, keys, key));
   const row =
@@ -74,7 +82,7 @@ export async function lineage(db: Db, name: TableName, key: string): Promise<Lin
   if (!row) return undefined;
   const ids = keyColumns(table).map(({ column }) => text(row[column]));
   const id = ids.length === 1 ? ids[0] : undefined;
-  const source = await sourceOf(db, table, row);
+  const source = await sourceOf(db, table);
   const runId = text(row._run_id);
   const names = [...new Set([...ids, ids.join('/'), text(row.key), key])].filter((each) => each !== '');
   const where = source && { pipeline: source.name, stream: source.stream, key: names, all: true, limit: 20 };
@@ -86,9 +94,9 @@ export async function lineage(db: Db, name: TableName, key: string): Promise<Lin
     deletedAt: text(row._deleted_at) || null,
     syncedAt: text(row._synced_at) || null,
     run: runId === '' ? null : ((await run(db, runId)) ?? null),
-    slice: source === null || runId === '' ? null : await sliceOf(db, source.stream, row, runId),
+    slice: source === null || runId === '' ? null : await sliceOf(db, table, source.stream, row, runId),
     source,
-    children: id === undefined ? [] : await childrenOf(db, table, row, id),
+    children: id === undefined ? [] : await childrenOf(db, table, id),
     rejects: where === null ? [] : await rejects(db, where),
   };
 }
@@ -108,11 +116,11 @@ async function find(db: Db, table: Table, key: string): Promise<Row | undefined>
   const isNamed = has(table, 'key') && !keyed.some(({ column }) => column === 'key');
   const byName = isNamed ? sql`key in (${key}, ${key.toUpperCase()})` : sql`false`;
   // A key may have been given to another issue after its first one was deleted: the living row first.
-  const dead = has(table, '_deleted_at') ? sql`_deleted_at is not null,` : sql``;
+  const order = has(table, '_deleted_at') ? sql`order by _deleted_at is not null` : sql``;
   const [found] = await rowsOf(
     sql<{ readonly row: string }>`
       select to_jsonb(t)::text as row from ${sql.id(table.schema, table.name)} t
-      where ${byId} or ${byName} order by ${dead} source_id limit 1`,
+      where source_id = ${table.sourceId}::smallint and (${byId} or ${byName}) ${order} limit 1`,
     db,
   );
   if (found === undefined) return undefined;
@@ -146,7 +154,7 @@ const pointer = ({ name }: TableName): string => `${singular(name)}_id`;
 /** The table of former keys of a table, e.g. `issue_keys` of `issues`, if the schema has one. */
 async function keysTable(db: Db, table: Table): Promise<TableName | undefined> {
   const name = { schema: table.schema, name: `${singular(table.name)}_keys` };
-  const keys: Table = { ...name, columns: await columns(db, name) };
+  const keys: Table = { ...table, ...name, columns: await columns(db, name) };
   return has(table, 'key') && has(keys, 'key') && has(keys, pointer(table)) ? name : undefined;
 }
 
@@ -154,7 +162,7 @@ async function byFormerKey(db: Db, table: Table, keys: TableName, key: string): 
   const [found] = await rowsOf(
     sql<{ readonly id: string }>`
       select ${sql.ref(pointer(table))}::text as id from ${sql.id(keys.schema, keys.name)}
-      where key in (${key}, ${key.toUpperCase()}) order by source_id limit 1`,
+      where source_id = ${table.sourceId}::smallint and key in (${key}, ${key.toUpperCase()}) limit 1`,
     db,
   );
   return found?.id;
@@ -170,14 +178,14 @@ async function formerKeys(
   const found = await rowsOf(
     sql<{ readonly key: string }>`
       select key from ${sql.id(keys.schema, keys.name)}
-      where source_id = ${text(row.source_id)}::smallint and ${sql.ref(pointer(table))}::text = ${id}
+      where source_id = ${table.sourceId}::smallint and ${sql.ref(pointer(table))}::text = ${id}
         and key <> ${text(row.key)} order by key`,
     db,
   );
   return found.map(({ key }) => key);
 }
 
-async function childrenOf(db: Db, table: Table, row: Row, id: string): Promise<Lineage['children']> {
+async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['children']> {
   const column = pointer(table);
   const found = await rowsOf(
     sql<TableName & { readonly type: string }>`
@@ -191,7 +199,7 @@ async function childrenOf(db: Db, table: Table, row: Row, id: string): Promise<L
     found.map(async ({ schema, name, type }) => {
       const [counted] = await rowsOf(
         sql<{ readonly rows: number }>`select count(*)::float8 as rows from ${sql.id(schema, name)}
-          where source_id = ${text(row.source_id)}::smallint and ${equals({ column, type }, id)}`,
+          where source_id = ${table.sourceId}::smallint and ${equals({ column, type }, id)}`,
         db,
       );
       return { table: `${schema}.${name}`, rows: counted?.rows ?? 0 };
@@ -200,12 +208,12 @@ async function childrenOf(db: Db, table: Table, row: Row, id: string): Promise<L
 }
 
 /** The stream that lands in the table, or else the one that lands in the table this one's rows belong to. */
-async function sourceOf(db: Db, table: Table, row: Row): Promise<LineageSource | null> {
+async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
   const found = await rowsOf(
     sql<LineageSource & { readonly target: string }>`
       select src.name, s.stream, s.target, s.endpoint, src.base_url as "baseUrl"
       from ops.streams s join ops.sources src using (source_id)
-      where s.source_id = ${text(row.source_id)}::smallint order by s.stream`,
+      where s.source_id = ${table.sourceId}::smallint order by s.stream`,
     db,
   );
   /** 0 for the table's own stream, then by the place of the column that points to the stream's table; -1 for the others. */
@@ -223,7 +231,13 @@ async function sourceOf(db: Db, table: Table, row: Row): Promise<LineageSource |
     : { name: first.name, stream: first.stream, endpoint: first.endpoint, baseUrl: first.baseUrl };
 }
 
-async function sliceOf(db: Db, stream: string, row: Row, runId: string): Promise<LineageSlice | null> {
+async function sliceOf(
+  db: Db,
+  { sourceId }: Table,
+  stream: string,
+  row: Row,
+  runId: string,
+): Promise<LineageSlice | null> {
   const [found] = await rowsOf(
     sql<LineageSlice>`
       select w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
@@ -233,7 +247,7 @@ async function sliceOf(db: Db, stream: string, row: Row, runId: string): Promise
       join ops.walks w using (walk_id)
       cross join (select ${JSON.stringify(row)}::jsonb as content) r
       cross join lateral (select (r.content ->> (w.field || '_at'))::timestamptz as at) instant
-      where s.run_id = ${runId}::bigint and w.stream = ${stream} and w.source_id = ${text(row.source_id)}::smallint
+      where s.run_id = ${runId}::bigint and w.stream = ${stream} and w.source_id = ${sourceId}::smallint
         and s.status <> 'split' and (instant.at is null
           or (instant.at >= s.window_from) is not false and (instant.at < s.window_to) is not false)
         and not exists (

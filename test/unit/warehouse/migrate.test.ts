@@ -168,7 +168,8 @@ test('tables of another program are refused and stay', async () => {
 test('an empty database gets the schema, with a comment on everything', async () => {
   const { warehouse } = database;
   const names = await pending(warehouse, shippedTables);
-  const steps = ['0001_ops', '0002_orchestration', '0003_outbound', '0004_calendar', '0005_budgets'];
+  const files = ['1_ops', '2_orchestration', '3_outbound', '4_calendar', '5_budgets', '6_connectors'];
+  const steps = files.map((file) => `000${file}`);
   expect(names).toEqual([...steps, 'tables', 'views']);
   expect(await migrate(warehouse, shippedTables)).toEqual(names);
   expect(await pending(warehouse, shippedTables)).toEqual([]);
