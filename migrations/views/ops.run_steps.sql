@@ -7,7 +7,8 @@ select
   s.started_at,
   s.received::float8 as received,
   s.expected::float8 as expected,
-  0::bigint as slice_id
+  0::bigint as slice_id,
+  r.pipeline
 from ops.run_streams s
 join ops.runs r on r.run_id = s.run_id
 union all
@@ -24,7 +25,8 @@ select
   l.started_at,
   coalesce(l.fetched, 0)::float8,
   l.expected::float8,
-  l.slice_id
+  l.slice_id,
+  r.pipeline
 from ops.slices l
 join ops.walks w on w.walk_id = l.walk_id
 join ops.runs r on r.run_id = l.run_id and r.status = 'running'
@@ -39,3 +41,4 @@ comment on column ops.run_steps.started_at is 'When it began (UTC).';
 comment on column ops.run_steps.received is 'Records received so far.';
 comment on column ops.run_steps.expected is 'The total, if it is known.';
 comment on column ops.run_steps.slice_id is 'The slice, see ops.slices; 0 for a stream.';
+comment on column ops.run_steps.pipeline is 'The pipeline of the run.';

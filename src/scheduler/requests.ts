@@ -79,9 +79,8 @@ export async function stopRequest(db: Db, id: string, by: string): Promise<void>
 
 /** An ask as `ops.dag_runs` holds it. */
 type AskRow = Pick<Ask, 'pipeline' | 'does'> &
-  Record<'window_from' | 'window_to', Date | null> & {
-    readonly streams: readonly string[] | null;
-  };
+  Record<'window_from' | 'window_to', Date | null> &
+  Record<'streams', readonly string[] | null>;
 
 const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
   ...{ pipeline, does },
@@ -253,7 +252,7 @@ export async function askOfRun(db: Db, id: string): Promise<Ask> {
 
 /** The streams of these runs with their status, and the slices that are being read now. */
 export function stepsOf(db: Db, runs: readonly string[]): Promise<readonly Step[]> {
-  const steps = sql<Step>`select stream, slice, status, started_at, received, expected from ops.run_steps
+  const steps = sql<Step>`select pipeline, stream, slice, status, started_at, received, expected from ops.run_steps
     where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`;
   return rowsOf(steps, camel(db));
 }

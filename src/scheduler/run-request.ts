@@ -89,6 +89,7 @@ export interface DagRun {
 
 /** A stream of a running request, or a slice of it that is being read. */
 export interface Step {
+  readonly pipeline: string;
   readonly stream: string;
   readonly slice: string | null;
   readonly status: string;

@@ -141,9 +141,10 @@ type StreamReceipt = z.infer<typeof shape.receipt>;
 /** Receipts of the finished streams of these runs; of a stream in several runs, the newest. */
 async function receiptsOf(db: Db, runs: readonly string[]): Promise<readonly StreamReceipt[]> {
   const { rows } = await sql<StreamReceipt>`
-    select distinct on (source_id, stream) stream, expected::float8 as expected, fetched::float8 as fetched,
-      landed::float8 as landed
-    from ops.run_streams where run_id = any (${[...runs]}::bigint[]) and finished_at is not null
-    order by source_id, stream, run_id desc`.execute(db);
+    select distinct on (s.source_id, stream) pipeline, stream, expected::float8 as expected,
+      fetched::float8 as fetched, landed::float8 as landed
+    from ops.run_streams s join ops.runs r using (run_id)
+    where run_id = any (${[...runs]}::bigint[]) and s.finished_at is not null
+    order by s.source_id, stream, run_id desc`.execute(db);
   return rows;
 }

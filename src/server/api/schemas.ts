@@ -69,6 +69,7 @@ export const dag = z
 
 const step = z.object({
   name: text,
+  pipeline: text,
   stream: text,
   slice: text.nullable(),
   status: text,
@@ -78,7 +79,7 @@ const step = z.object({
 });
 
 export const receipt = z
-  .object({ stream: text, expected: count.nullable(), fetched: count, landed: count })
+  .object({ pipeline: text, stream: text, expected: count.nullable(), fetched: count, landed: count })
   .describe('expected: as the source states; fetched: records read; landed: records stored.');
 
 export const status = z

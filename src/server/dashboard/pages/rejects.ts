@@ -43,7 +43,7 @@ ${live(
       [
         'Stream',
         (each) =>
-          html`<a href="${link({ pipeline: each.pipeline, stream: each.stream })}">${each.stream}</a>`,
+          html`<a href="${link({ pipeline: each.pipeline, stream: each.stream })}">${each.pipeline}.${each.stream}</a>`,
         'wide',
       ],
       ['Code', (each) => html`<a href="${link({ code: each.code })}">${each.code}</a>`, 'wide'],

@@ -101,10 +101,10 @@ test('the contract: status tells the current status, the running steps and the e
   expect(code).toBe(200);
   isShaped(body.data, 'Status');
   const run = { received: 43, changed: 43, runs: ['7'] };
-  const receipts = [{ stream: 'projects', expected: 3, fetched: 3, landed: 3 }];
+  const receipts = [{ pipeline: 'tracker', stream: 'projects', expected: 3, fetched: 3, landed: 3 }];
   const now = { status: 'running', runId: started.data.runId, trigger: 'api', run, receipts };
   expect(body.data).toMatchObject(now);
-  const issues = { name: 'issues', status: 'running', received: 40 };
+  const issues = { pipeline: 'tracker', name: 'issues', status: 'running', received: 40 };
   expect(body.data.steps).toMatchObject([issues, { name: 'projects', status: 'ok', expected: 3 }]);
 });
 
