@@ -15,8 +15,8 @@ const same = (a: string, b: string): boolean => {
 };
 
 /**
- * Checks HTTP Basic credentials. The contract's server answers 401 to wrong ones; the vendor serves the request as nobody's and says so
- * in `X-Seraph-LoginReason` only (vendor-facts 1.5).
+ * Checks HTTP Basic credentials; the contract's server also takes the token alone, as Data Center takes a personal access token (Bearer). It
+ * answers 401 to wrong ones; the vendor's cloud serves the request as nobody's and says so in `X-Seraph-LoginReason` only (vendor-facts 1.5).
  */
 export const callerOf = (
   dialect: Dialect,
@@ -28,6 +28,7 @@ export const callerOf = (
   const [scheme = '', value = ''] = sent.split(' ', 2);
   if (scheme.toLowerCase() === 'basic' && same(Buffer.from(value, 'base64').toString(), `${email}:${token}`))
     return { who: 'account' };
+  if (!dialect.vendor && scheme.toLowerCase() === 'bearer' && same(value, token)) return { who: 'account' };
   if (dialect.vendor && scheme.toLowerCase() === 'bearer')
     return {
       who: 'refused',

@@ -1,0 +1,143 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { until } from '../../support/processes.ts';
+import { ask, operate, post } from '../server/api/api.ts';
+import { begin, type Ended, nowhere, tidemark } from './command.ts';
+
+/** Two sites in the vendor's cloud and a server of the company's own, in one warehouse. */
+const names = ['erp', 'plant', 'web'] as const;
+type Name = (typeof names)[number];
+
+let database: TestDatabase;
+let sites: Record<Name, TrackerSimulator>;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  const now = new Date('2026-03-02T00:00:00Z');
+  const site = { projects: 2, users: 8, years: 1, now };
+  const [erp, plant, web, made] = await Promise.all([
+    startTracker({ ...site, seed: 3, issues: 40, dialect: 'vendor' }),
+    startTracker({ ...site, seed: 4, issues: 50 }),
+    startTracker({ ...site, seed: 5, issues: 60, dialect: 'vendor' }),
+    testDatabase(),
+  ]);
+  sites = { erp, plant, web };
+  database = made;
+  const addresses = names.map((name) => [`${name.toUpperCase()}_URL`, sites[name].url]);
+  const tokens = names.map((name) => [`${name.toUpperCase()}_TOKEN`, sites[name].token]);
+  env = {
+    DATABASE_URL: database.url,
+    TIDEMARK_API_TOKEN: operate,
+    TIDEMARK_PIPELINES: folder(),
+    ...Object.fromEntries([...addresses, ...tokens]),
+  };
+});
+afterAll(async () => {
+  await Promise.all(names.map((name) => sites[name].close()));
+  await database.drop();
+});
+
+/** The pipeline files of the three sites, and of one night for all of them. */
+function folder(): string {
+  const made = fs.mkdtempSync(path.join(nowhere, 'pipelines-'));
+  const head = `import { env, jira, nightly, pipeline, secret } from 'tidemark';\nexport default `;
+  for (const name of names) {
+    const auth = name === 'plant' ? `auth: 'bearer'` : `email: '${sites[name].email}'`;
+    const upper = name.toUpperCase();
+    const settings = `baseUrl: env('${upper}_URL'), ${auth}, apiToken: secret('${upper}_TOKEN')`;
+    fs.writeFileSync(
+      path.join(made, `${name}.ts`),
+      `${head}pipeline({ name: '${name}', source: jira({ ${settings} }) });`,
+    );
+  }
+  fs.writeFileSync(path.join(made, 'nightly.ts'), `${head}nightly({ pipelines: ['web', 'plant', 'erp'] });`);
+  return made;
+}
+
+const run = (words: string, more: Record<string, string> = {}): Promise<Ended> =>
+  tidemark(words, { env: { ...env, ...more } });
+const rows = async (query: string) => (await database.warehouse.pool.query(query)).rows;
+
+/** The issues of a site that are not deleted, as `bi.issues` has them. */
+const issuesOf = (name: Name) =>
+  [...sites[name].oracle().issues.values()]
+    .filter(({ deleted }) => !deleted)
+    .map(({ id, key, updated }) => `${name} ${id} ${key} ${new Date(updated).toISOString()}`);
+const stored = async () =>
+  (await rows('select source, issue_id, issue_key, updated_at from bi.issues')).map(
+    ({ source, issue_id, issue_key, updated_at }) =>
+      `${source} ${issue_id} ${issue_key} ${updated_at.toISOString()}`,
+  );
+const expectAll = async () => expect((await stored()).sort()).toEqual(names.flatMap(issuesOf).sort());
+
+// One story: each test finds what the ones before it left.
+test('one nightly reads three sites into one warehouse, each with its own state', async () => {
+  const serving = begin(['serve', '--port', '0', '--json'], { env });
+  await until('it serves', () => serving.out().includes('\n'), 60_000);
+  const base = `${JSON.parse(serving.out().split('\n')[0] ?? '').url}/api/v1/dags/nightly`;
+  expect((await post(`${base}/start`)).code).toBe(202);
+  const status = async () => (await ask(`${base}/status`)).body.data;
+  await until('nightly is over', async () => (await status()).finishedAt !== null, 120_000);
+  const { run, receipts, steps } = await status();
+  serving.kill('SIGTERM');
+  expect((await serving.ended).code, serving.err()).toBe(0);
+
+  expect(run).toMatchObject({ status: 'succeeded', error: null });
+  const counted = receipts.filter(({ stream }: { stream: string }) => stream === 'issues');
+  expect(counted).toMatchObject([
+    { pipeline: 'web', fetched: 60, landed: 60 },
+    { pipeline: 'plant', fetched: 50, landed: 50 },
+    { pipeline: 'erp', fetched: 40, landed: 40 },
+  ]);
+  expect(new Set(steps.map(({ pipeline }: { pipeline: string }) => pipeline))).toEqual(new Set(names));
+  await expectAll();
+  const own = { kind: 'tracker', leases: 1, isFresh: true };
+  const each = await rows(`select s.name, s.base_url, s.kind, c.watermark is not null as has_watermark,
+      (select count(*)::int from ops.leases l where l.pipeline = s.name) as leases,
+      (select bool_and(freshness in ('fresh', 'unavailable')) from bi.data_freshness f where f.source = s.name) as "isFresh"
+    from ops.sources s join ops.checkpoints c using (source_id) where c.stream = 'issues' order by 1`);
+  expect(each).toEqual(
+    names.map((name) => ({ name, base_url: sites[name].url, has_watermark: true, ...own })),
+  );
+});
+
+test('of a key that several sites have, why asks for the pipeline', async () => {
+  const id = sites.web.state.store.at(5).id;
+  const shared = `tracker.issues has a row with key “${id}” of each of`;
+  const { code, err } = await run(`why issues ${id}`);
+  expect(code).toBe(2);
+  for (const name of names) expect(err.slice(err.indexOf(shared))).toContain(name);
+  expect(err).toContain('--pipeline NAME');
+  for (const name of names) {
+    const { out } = await run(`why issues ${id} --pipeline ${name} --json`);
+    const key = sites[name].state.keyOf(id);
+    const source = { name, baseUrl: sites[name].url };
+    expect(JSON.parse(out)).toMatchObject({ row: { key }, source, run: { pipeline: name } });
+  }
+  const none = `tracker.issues has no row of pipeline “other” with key “${id}”\n`;
+  expect(await run(`why issues ${id} --pipeline other`)).toMatchObject({ code: 1, out: none });
+});
+
+test('a site that is down fails alone, and what one site deletes stays at the others', async () => {
+  const { web, plant } = sites;
+  const gone = web.state.store.at(7).id;
+  for (const { clock } of [web, plant]) clock.advance(60_000);
+  web.state.delete(gone);
+  plant.state.update(plant.state.keyOf(gone), { summary: 'still here' });
+  const { code, out, err } = await run('sync', { ERP_URL: 'http://127.0.0.1:9' });
+  expect(code).toBe(3);
+  expect(err).toMatch(/erp: .*127\.0\.0\.1:9/);
+  for (const name of ['plant', 'web']) expect(out).toMatch(new RegExp(`^${name}: complete\\.`, 'm'));
+
+  const deleted = await run('reconcile web');
+  expect(deleted).toMatchObject({ code: 0, out: expect.stringMatching(/^web: complete\. .*1 deleted\./) });
+  const tombstones = `select s.name, i.id::text from tracker.issues i join ops.sources s using (source_id)
+    where _deleted_at is not null`;
+  expect(await rows(tombstones)).toEqual([{ name: 'web', id: gone }]);
+  await expectAll();
+  const summary = `select summary from bi.issues where source = 'plant' and issue_id = '${gone}'`;
+  expect(await rows(summary)).toEqual([{ summary: 'still here' }]);
+});
