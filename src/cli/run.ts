@@ -6,7 +6,7 @@ import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunReport, RunStatus } from '../core/run.ts';
-import { hours } from '../core/time.ts';
+import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -14,7 +14,7 @@ import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import { budgetsOf } from '../warehouse/budgets.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import type { Context, Parts, Settings, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, describe, exit, report } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
@@ -210,7 +210,7 @@ export async function withDeps<T>(
   const source = await lookup.openSource(pipeline, config, version, listeners);
   try {
     const warehouse = await lookup.current({ parts, signal, say });
-    shared.resolve(warehouse.db);
+    shared.resolve(withConnectLimit(warehouse, seconds(1)));
     const deadlineMs = hours(config.runHours);
     return await work({
       source,
