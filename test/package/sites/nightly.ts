@@ -1,0 +1,3 @@
+import { nightly } from 'tidemark';
+
+export default nightly({ pipelines: ['plant', 'north', 'web'] });
