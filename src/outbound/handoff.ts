@@ -47,9 +47,9 @@ const skewMs = minutes(2);
  * engine that cannot be reached no other is tried. Several processes may run this at once: each hand-off is held by one.
  */
 export async function advanceHandoffs(db: Db, engine: Engine, signal: AbortSignal): Promise<void> {
-  const begun = performance.now();
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
   while (!signal.aborted) {
-    const handoff = await claim(db, performance.now() - begun);
+    const handoff = await claim(db, rows[0]?.now ?? '');
     if (handoff === undefined) return;
     try {
       await store(db, handoff, await step(db, handoff, engine, signal));
@@ -61,12 +61,12 @@ export async function advanceHandoffs(db: Db, engine: Engine, signal: AbortSigna
   }
 }
 
-/** The hand-off that is due for the longest time, of those that were due `elapsedMs` ago. */
-async function claim(db: Db, elapsedMs: number): Promise<Handoff | undefined> {
+/** The hand-off that is due for the longest time, of those that were due at `begun` by the database clock. */
+async function claim(db: Db, begun: string): Promise<Handoff | undefined> {
   const { rows } = await sql<Handoff>`
     update ops.handoffs set next_at = clock_timestamp() + ${holdMs} * interval '1 millisecond'
     where handoff_id = (select handoff_id from ops.handoffs where status in ('pending', 'starting', 'started')
-        and next_at <= clock_timestamp() - ${elapsedMs} * interval '1 millisecond'
+        and next_at <= ${begun}::timestamptz
       order by next_at limit 1 for update skip locked)
     returning handoff_id::text as "handoffId", run_key as "runKey", dag, params, remote_run_id as "remoteRunId",
       engine_run_id as "engineRunId", wait, status, attempts, starting_at as "startingAt", changed_at as "changedAt",
