@@ -4,7 +4,7 @@ import * as errors from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Request } from '../core/request.ts';
 import type { Received } from './exchange.ts';
-import { dateOf, isOfEndpoint, retryAfterMs } from './headers.ts';
+import { dateOf, isLimit, isOfEndpoint, retryAfterMs } from './headers.ts';
 import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
 import type { Attempt, Failed } from './with-retry.ts';
 
@@ -58,7 +58,7 @@ const readStatus = (request: Request, got: Received, context: Context): Failed =
   const answered = `${request.method} ${request.endpoint} answered ${status}`;
   const afterMs = retryAfterMs(headers, wallMs);
   const facts = { retryAfterMs: afterMs };
-  if (status === 429) {
+  if (status === 429 || (status === 403 && isLimit(headers))) {
     const reason = headers['ratelimit-reason'];
     const message = `${answered}: rate limit${reason === undefined ? '' : ` (${clean(reason)})`}`;
     const error = new errors.RateLimited(message, facts);

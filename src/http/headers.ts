@@ -38,10 +38,15 @@ export const isNearLimit = (headers: Headers): boolean =>
 export const isOfEndpoint = (headers: Headers): boolean =>
   headers['ratelimit-reason']?.trim().endsWith('-burst-based') === true;
 
-/** `X-RateLimit-Reset` in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts). */
+/** A 403 that is a rate limit: GitHub's primary one has nothing left, its secondary one says when to come back (docs.github.com/rest). */
+export const isLimit = (headers: Headers): boolean =>
+  headers['retry-after'] !== undefined || headers['x-ratelimit-remaining']?.trim() === '0';
+
+/** `X-RateLimit-Reset` in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts), GitHub seconds since 1970. */
 const limitResetMs = (headers: Headers, wallMs: number): number | undefined => {
   const text = headers['x-ratelimit-reset']?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (/^\d{1,9}(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (/^\d{10}$/.test(text)) return Math.max(0, Number(text) * 1000 - clockOf(headers, wallMs));
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - clockOf(headers, wallMs));

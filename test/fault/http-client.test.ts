@@ -289,7 +289,10 @@ describe('rate limits', () => {
     ['a date that is over', { 'retry-after': date('01:00:00'), date: date('01:00:00') }, 0],
     ['an ISO instant', { 'x-ratelimit-reset': '2026-01-01T00:00:08Z', date: date('00:00:00') }, 8000],
     ['X-RateLimit-Reset in seconds', { 'x-ratelimit-reset': '12' }, 12_000],
+    ['seconds since 1970', { 'x-ratelimit-reset': `${now / 1000 + 8}`, date: date('00:00:00') }, 8000],
     ['seconds of a 503', { 'retry-after': '4' }, 4000, 503],
+    ['seconds of a 403', { 'retry-after': '4' }, 4000, 403],
+    ['a 403 with nothing left', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' }, 9000, 403],
     ['nothing that can be read', { 'retry-after': 'soon', 'x-ratelimit-reset': 'tomorrow' }, 0],
     ['a negative number', { 'retry-after': '-5' }, 0],
   ])('the wait is at least what the server asks, as %s', async (_, headers, expected, code = 429) => {
@@ -305,7 +308,7 @@ describe('rate limits', () => {
     });
     await send(http);
     expect(clock).toBe(expected);
-    expect(http.counters.throttledMs).toBe(code === 429 ? expected : 0);
+    expect(http.counters.throttledMs).toBe(code === 503 ? 0 : expected);
     expect(server.fired).toEqual([`status ${code}`, 'json']);
   });
 
