@@ -3,7 +3,13 @@ import { LongestFirst } from './test/support/order.ts';
 
 export default defineConfig({
   // As a pipeline file imports it.
-  resolve: { alias: { tidemark: new URL('src/index.ts', import.meta.url).pathname } },
+  resolve: {
+    alias: {
+      'tidemark/testing': new URL('simulators/testing/index.ts', import.meta.url).pathname,
+      'tidemark/toolkit': new URL('src/toolkit.ts', import.meta.url).pathname,
+      tidemark: new URL('src/index.ts', import.meta.url).pathname,
+    },
+  },
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/crash/**'],

@@ -8,7 +8,6 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 30,
   'run.ts': 50,
-  testing: 160,
   core: 1420,
   config: 760,
   http: 1100,

@@ -1,14 +1,31 @@
-/** What pipeline files, connectors and programs import from `tidemark`. */
-export type { Job, NightlyOptions, PipelineOptions } from './config/pipeline.ts';
+/** What pipeline files, connectors and programs import from `tidemark`. docs/connectors.md shows how they go together. */
+
+// Pipelines
+export type { NightlyOptions, PipelineOptions, Report } from './config/pipeline.ts';
 export { nightly, pipeline } from './config/pipeline.ts';
 export { env, secret, setting } from './config/settings.ts';
+// Connectors: what one is, its tables, how it signs in and reads lists
 export type { Opened, Tools } from './connectors/connector.ts';
 export { defineConnector } from './connectors/connector.ts';
 export { dagu, jira, spotifyAds } from './connectors/index.ts';
 export * from './core/errors.ts';
+export type { Page, PageWalk, Paging } from './core/paging.ts';
+export { field, from, readInto, records, transformOf } from './core/record-table.ts';
+export type { Http, Json, Request } from './core/request.ts';
 export type { RunEvent, RunReport } from './core/run.ts';
 export type { Mapped, Slice, Stream } from './core/stream.ts';
-export * from './core/table.ts';
+export * as column from './core/table.ts';
 export { type Auth, basic, bearer, clientCredentials } from './http/auth.ts';
+export { idBy, listNamed } from './reading/offset-list.ts';
+export {
+  continuation,
+  cursor,
+  fullPages,
+  linkHeader,
+  offset,
+  pageToken,
+  single,
+} from './reading/paginators.ts';
+export { changesBy, existsAt, get } from './reading/requests.ts';
 export type { RunOptions } from './run.ts';
 export { run } from './run.ts';

@@ -25,6 +25,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
     'src/cli':
       'src/core src/config src/connectors src/embedded src/engine src/outbound src/queries src/scheduler ' +
       'src/server/api src/server/dashboard src/warehouse simulators',
+    'simulators/testing':
+      'src/core src/config src/http src/reading src/connectors src/load src/engine src/warehouse src/embedded src/cli',
     simulators: 'src/core',
     pipelines: '',
   }).map(([room, allowed]) => [room, allowed.split(' ')]),
@@ -83,6 +85,7 @@ test('every file lies in a room of the drawing', () => {
     'src/main.ts',
     'src/run.ts',
     'src/tidemark.js',
+    'src/toolkit.ts',
   ]);
 });
 
@@ -106,6 +109,13 @@ test('the engine knows no source', () => {
   const inCode = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
   const knowing = files.filter((file) => /^src\/(load|engine)\//.test(file) && names.test(inCode(file)));
   expect(knowing).toEqual([]);
+});
+
+test('the shipped connectors are made of what the package exports', () => {
+  const shown = new Set(['src/index.ts', 'src/toolkit.ts'].flatMap(importsOf));
+  const own = /^src\/connectors\//;
+  const used = files.filter((file) => own.test(file)).flatMap(importsOf);
+  expect([...new Set(used)].filter((file) => !own.test(file) && !shown.has(file)).sort()).toEqual([]);
 });
 
 test('a room is no larger than its budget', () => {

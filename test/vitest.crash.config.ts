@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 /** Every crash point, one after the other: `npm run test:crash`, for now and then, not for each change. */
 export default defineConfig({
-  resolve: { alias: { tidemark: new URL('../src/index.ts', import.meta.url).pathname } },
+  resolve: {
+    alias: {
+      'tidemark/testing': new URL('../simulators/testing/index.ts', import.meta.url).pathname,
+      'tidemark/toolkit': new URL('../src/toolkit.ts', import.meta.url).pathname,
+      tidemark: new URL('../src/index.ts', import.meta.url).pathname,
+    },
+  },
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/crash/**/*.test.ts'],

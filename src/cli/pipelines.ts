@@ -160,7 +160,8 @@ export async function openSource(
 /** For commands that a person waits for: how long to try a server that does not answer. */
 export const briefRetryMs = 3_000;
 
-type Pipelines = Pick<Settings, 'pipelines'>;
+/** The connectors whose tables are to be there. */
+type Pipelines = { readonly pipelines: readonly Pick<Pipeline, 'connector'>[] };
 
 /** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
 export const pendingSteps = async (warehouse: Warehouse, config: Pipelines): Promise<readonly string[]> =>

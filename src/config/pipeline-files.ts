@@ -76,7 +76,7 @@ function prepareImports(folder: string): void {
   const end = path.extname(import.meta.filename);
   const entrances = new Map([
     ['tidemark', new URL(`../index${end}`, import.meta.url).href],
-    ['tidemark/testing', new URL(`../testing/index${end}`, import.meta.url).href],
+    ['tidemark/toolkit', new URL(`../toolkit${end}`, import.meta.url).href],
   ]);
   registerHooks({
     resolve(specifier, context, next) {

@@ -24,6 +24,8 @@ export interface Environment {
   readonly onHttp?: ((event: HttpEvent) => void) | undefined;
   /** Keeps rate limits together with other processes. */
   readonly budget?: HttpOptions['budget'] | undefined;
+  /** For tests: how long retries wait. */
+  readonly retry?: NonNullable<HttpOptions['retry']>;
 }
 
 /** What `open` of a connector gets besides its settings. */
@@ -130,12 +132,13 @@ export async function openSource(
   values: Values,
   environment: Environment,
 ): Promise<Source> {
-  const { pipeline, version, proxies, observe, onHttp, budget } = environment;
+  const { pipeline, version, proxies, observe, onHttp, budget, retry } = environment;
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {
     ...{ version, proxies, concurrency: Number(values.concurrency) },
     ...(onHttp && { observe: onHttp }),
     ...(budget && { budget }),
+    ...(retry && { retry }),
     ...(perSecond > 0 && { rates: [{ name: 'all', covers: () => true, perSecond, burst: 1 }] }),
   };
   const opened = await connector.open(values, {

@@ -130,7 +130,7 @@ export interface RecordTable extends DeclaredTable {
 
 export interface RecordTableOptions extends core.TableOptions {
   /**
-   * Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that
+   * Paths of members, separated by white space, that are neither read nor kept in `_extra`; `parent.*`: all that
    * `parent` holds.
    */
   readonly ignored?: string;
@@ -159,7 +159,7 @@ export const records = (
   const blank: Row = JSON.parse(
     `{${[...Object.keys(content), ...(table.entity ? ['_extra'] : [])].map((column) => `"${column}":null`)}}`,
   );
-  const holders = holdersOf([...members, ...ignored.split(' ')], ignoredEverywhere);
+  const holders = holdersOf([...members, ...ignored.split(/\s+/)], ignoredEverywhere);
   return {
     ...table,
     members: new Set(members.map((path) => path.split('.')[0] ?? path)),
@@ -246,9 +246,11 @@ export const readInto = (
       );
       const found = list === undefined ? undefined : elementsOf(r, object, list, own, owner);
       if (found !== undefined) children[name] = found;
-      const pages = walk?.(object);
+      if (walk === undefined) continue;
+      const pages = walk(object);
       const rows = (records: readonly Json[]) => records.map((each) => rowAlone(own, each, owner));
-      if (pages !== undefined) nestedLists.push({ child: name, walk: pages, rows });
+      if (pages === undefined) children[name] = [];
+      else nestedLists.push({ child: name, walk: pages, rows });
     }
     const notes = r.notes();
     return {
