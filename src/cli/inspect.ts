@@ -47,9 +47,9 @@ export const streams: Verb<{ name?: string }> = async (context, { name }) => {
   return print(context, { streams: rows }, [{ rows, keys }]);
 };
 
-const rowsOf = async (db: Db, { target }: StreamState, exactly = false) => {
+const rowsOf = async (db: Db, { target, pipeline }: StreamState, exactly = false) => {
   const name = tableName(target);
-  return name === undefined ? null : ((await rowCount(db, name, exactly)) ?? null);
+  return name === undefined ? null : ((await rowCount(db, name, pipeline, exactly)) ?? null);
 };
 
 async function oneStream(context: Context, db: Db, stream: StreamState): Promise<number> {

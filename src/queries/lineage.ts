@@ -65,12 +65,10 @@ export async function syncedTable(db: Db, text: string): Promise<TableName | und
  * of each pipeline, or of the named one only. `table` comes from `syncedTable`.
  */
 export async function lineage(db: Db, name: TableName, key: string, pipeline?: string) {
-  const shape = await columns(db, name);
+  const table = { ...name, columns: await columns(db, name) };
   const sources = sql<Pick<Table, 'sourceId'>>`select source_id as "sourceId" from ops.sources
     where name = coalesce(${pipeline ?? null}, name) order by source_id`;
-  const all = (await rowsOf(sources, db)).map(({ sourceId }) =>
-    lineageIn(db, { ...name, sourceId, columns: shape }, key),
-  );
+  const all = (await rowsOf(sources, db)).map((each) => lineageIn(db, { ...table, ...each }, key));
   return (await Promise.all(all)).filter((each) => each !== undefined);
 }
 

@@ -48,28 +48,34 @@ interface RowCount {
 /** Beyond this many rows (by the planner's estimate) a list of tables does not count: it would take seconds. */
 const countedUpTo = 1_000_000;
 
-/** How many rows a table holds; undefined if there is no such table. `exactly` counts whatever its size. */
-export async function rowCount(db: Db, table: TableName, exactly = false): Promise<RowCount | undefined> {
-  const [about] = await rowsOf(
-    sql<{ readonly estimate: number; readonly tombstones: boolean }>`
-      select c.reltuples::float8 as estimate, exists (
-          select from pg_attribute a
-          where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = ${table.schema} and c.relname = ${table.name} and c.relkind in ('r', 'p', 'v')`,
-    db,
-  );
+/**
+ * How many rows of a pipeline a table holds; undefined if there is no such table. `exactly` counts whatever its size; an estimate is of the rows of
+ * all pipelines.
+ */
+export async function rowCount(
+  db: Db,
+  table: TableName,
+  pipeline: string,
+  exactly = false,
+): Promise<RowCount | undefined> {
+  const known = sql<{ readonly estimate: number; readonly isShared: boolean; readonly tombstones: boolean }>`
+    select c.reltuples::float8 as estimate, (
+        select count(distinct source_id) > 1 from ops.streams where target = n.nspname || '.' || c.relname) as "isShared",
+      exists (select from pg_attribute a
+        where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${table.schema} and c.relname = ${table.name} and c.relkind in ('r', 'p', 'v')`;
+  const [about] = await rowsOf(known, db);
   if (!about) return undefined;
   if (!exactly && about.estimate > countedUpTo) return { live: about.estimate, deleted: 0, exact: false };
   // Two counts, each from an index: in one, every row of the table would have to be read.
-  const of = sql.id(table.schema, table.name);
-  const dead = about.tombstones ? sql`(select count(*) from ${of} where _deleted_at is not null)` : sql`0`;
-  const [counted] = await rowsOf(
-    sql<{ readonly total: number; readonly deleted: number }>`
-      select (select count(*) from ${of})::float8 as total, ${dead}::float8 as deleted`,
-    db,
-  );
-  const { total = 0, deleted = 0 } = counted ?? {};
+  const mine = sql`source_id = (select source_id from ops.sources where name = ${pipeline})`;
+  // A plain count is the fastest, where no other pipeline has rows in it.
+  const own = sql`${sql.id(table.schema, table.name)} where ${about.isShared ? mine : sql`true`}`;
+  const dead = about.tombstones ? sql`(select count(*) from ${own} and _deleted_at is not null)` : sql`0`;
+  const counts = sql<{ readonly total: number; readonly deleted: number }>`
+    select (select count(*) from ${own})::float8 as total, ${dead}::float8 as deleted`;
+  const { total = 0, deleted = 0 } = (await rowsOf(counts, db))[0] ?? {};
   return { live: total - deleted, deleted, exact: true };
 }
 

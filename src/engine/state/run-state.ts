@@ -174,7 +174,7 @@ export async function finishRun(
 }
 
 /**
- * Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's
+ * Closes the stream's row, with how many rows of it its table holds now (beyond a million by the planner's
  * estimate). Gives what its batches have done.
  */
 export async function finishStream(
@@ -183,7 +183,7 @@ export async function finishStream(
   report: StreamReport,
   table: Table,
 ): Promise<Done | undefined> {
-  const rows = await rowCount(db, table);
+  const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
   const [done] = await rowsOf(
     sql<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},

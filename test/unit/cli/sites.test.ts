@@ -81,11 +81,11 @@ test('one nightly reads three sites into one warehouse, each with its own state'
   expect((await post(`${base}/start`)).code).toBe(202);
   const status = async () => (await ask(`${base}/status`)).body.data;
   await until('nightly is over', async () => (await status()).finishedAt !== null, 120_000);
-  const { run, receipts, steps } = await status();
+  const { run: request, receipts, steps } = await status();
   serving.kill('SIGTERM');
   expect((await serving.ended).code, serving.err()).toBe(0);
 
-  expect(run).toMatchObject({ status: 'succeeded', error: null });
+  expect(request).toMatchObject({ status: 'succeeded', error: null });
   const counted = receipts.filter(({ stream }: { stream: string }) => stream === 'issues');
   expect(counted).toMatchObject([
     { pipeline: 'web', fetched: 60, landed: 60 },
@@ -94,6 +94,13 @@ test('one nightly reads three sites into one warehouse, each with its own state'
   ]);
   expect(new Set(steps.map(({ pipeline }: { pipeline: string }) => pipeline))).toEqual(new Set(names));
   await expectAll();
+  const { streams } = JSON.parse((await run('streams --json')).out);
+  const counts = streams.filter(({ stream }: { stream: string }) => stream === 'issues');
+  expect(counts).toMatchObject([
+    { pipeline: 'web', rows: { live: 60 } },
+    { pipeline: 'plant', rows: { live: 50 } },
+    { pipeline: 'erp', rows: { live: 40 } },
+  ]);
   const own = { kind: 'tracker', leases: 1, isFresh: true };
   const each = await rows(`select s.name, s.base_url, s.kind, c.watermark is not null as has_watermark,
       (select count(*)::int from ops.leases l where l.pipeline = s.name) as leases,

@@ -139,14 +139,20 @@ test('every table with tombstones finds them by an index', async () => {
   expect(rows.filter(({ found }) => !found)).toEqual([]);
 });
 
-test('rows are counted live and deleted, of tables with and without tombstones', async () => {
+test('rows of a pipeline are counted live and deleted, of tables with and without tombstones', async () => {
+  await rowsOf(`insert into ops.sources (source_id, name, kind, base_url) overriding system value
+    values (1, 'web', 'tracker', 'x'), (2, 'erp', 'tracker', 'x')`);
+  await rowsOf(`insert into ops.streams (source_id, stream, target, about, endpoint)
+    select source_id, 'priorities', 'tracker.priorities', '', '' from ops.sources`);
   await rowsOf(`insert into tracker.priorities (source_id, id, name, _deleted_at)
     values (1, 1, 'a', null), (1, 2, 'b', now()), (2, 1, 'c', null)`);
   await rowsOf(
     `insert into tracker.issue_labels (source_id, issue_id, label) values (1, 1, 'x'), (1, 1, 'y')`,
   );
-  const count = (name: string) => rowCount(database.warehouse.db, { schema: 'tracker', name });
-  expect(await count('priorities')).toEqual({ live: 2, deleted: 1, exact: true });
+  const count = (name: string, pipeline = 'web') =>
+    rowCount(database.warehouse.db, { schema: 'tracker', name }, pipeline);
+  expect(await count('priorities')).toEqual({ live: 1, deleted: 1, exact: true });
+  expect(await count('priorities', 'erp')).toEqual({ live: 1, deleted: 0, exact: true });
   expect(await count('issue_labels')).toEqual({ live: 2, deleted: 0, exact: true });
   expect(await count('nothing')).toBeUndefined();
 });

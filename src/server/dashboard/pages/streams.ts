@@ -94,7 +94,7 @@ export async function streamPage({ db, view, param }: PageRequest): Promise<Page
   if (stream === undefined) return undefined;
   const target = tableName(stream.target);
   const [rows, shape, past] = await Promise.all([
-    target && rowCount(db, target),
+    target && rowCount(db, target, stream.pipeline),
     target === undefined ? [] : columns(db, target),
     receipts(db, stream.pipeline, stream.stream, remembered),
   ]);
