@@ -80,8 +80,9 @@ const promises: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 
   'a broken connection, a 500 and a 429 cost nothing but time': async ({ run, forward }) => {
     const faults: Answer[] = ['reset', { status: 500 }, { status: 429, headers: { 'retry-after': '0' } }];
-    await succeeds(run((asked) => (asked.number % 3 === 0 ? faults.shift() : undefined) ?? forward(asked)));
-    assert.deepEqual(faults, [], 'some faults were not met: the server has too few records');
+    const third: Script = (asked) => (asked.number % 3 === 0 ? faults.shift() : undefined) ?? forward(asked);
+    // A small source takes few requests for a run.
+    while (faults.length > 0) await succeeds(run(third));
   },
 
   'a list that is empty once deletes nothing': async ({ run, forward }) => {
@@ -124,7 +125,7 @@ const promises: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 
   'a run that is stopped is carried on by the next': async ({ run, forward }) => {
     const stop = new AbortController();
-    let left = 3;
+    let left = 2;
     const stopping: Script = (asked) => {
       left -= 1;
       if (left === 0) stop.abort();
