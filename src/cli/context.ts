@@ -45,6 +45,9 @@ export interface Context {
   /** The signal that asked to stop, if one did. */
   readonly received: () => StopSignal | undefined;
   readonly version: string;
+  readonly host: Pick<NodeJS.Process, 'env' | 'cwd'>;
+  /** The answer of the user; hidden: it is not shown while it is typed. Absent without a terminal and with `--json`. */
+  readonly ask?: (question: string, isHidden: boolean) => Promise<string>;
 }
 
 /** A verb does its work and returns the exit code; it throws what goes wrong. */

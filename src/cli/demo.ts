@@ -67,17 +67,13 @@ async function runQuietly(
     if (event.type !== 'note' || event.level === 'warn') progress.observe(event);
   };
   // No .env is read: the company is all that is configured.
-  const config = readConfig(
-    environment,
-    path.join(import.meta.dirname, 'none'),
-    await shippedPipelines<Connector>(),
-  );
+  const nowhere = path.join(import.meta.dirname, 'none');
+  const config = readConfig(environment, nowhere, await shippedPipelines<Connector>());
   const parts = { config: async () => config, warehouse: async () => warehouse };
   const silent = { observe, say: () => undefined };
   const run = (deps: RunDeps) => execute({ pipeline, does }, deps);
-  const { report, failure } = await withDeps({ ...context, parts }, pipeline, silent, run).finally(
-    progress.end,
-  );
+  const running = withDeps({ ...context, parts }, pipeline, silent, run);
+  const { report, failure } = await running.finally(progress.end);
   if (failure !== undefined) throw failure;
   return report;
 }
@@ -90,9 +86,7 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
   const lock = parts.keep(await warehouse.pool.connect(), async (session) => session.release(true));
   const { rows } = await lock.query(`select where pg_try_advisory_lock(hashtext('tidemark demo'))`);
   if (rows.length === 0)
-    throw new LockHeld(
-      'another demo is running in this home; wait for it, or set TIDEMARK_HOME to another directory',
-    );
+    throw new LockHeld('another demo is running in this home; wait for it, or set another TIDEMARK_HOME');
   for (const schema of [...pipelines, 'bi', 'ops'])
     await lock.query(`drop schema if exists ${schema} cascade`);
   await applySteps(warehouse, { pipelines: [] }, signal);

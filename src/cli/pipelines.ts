@@ -50,14 +50,11 @@ export function unknown(kind: string, word: string, names: readonly string[]): n
   throw new Misconfigured(`there is no ${kind} “${word}”; there are ${[...new Set(names)].join(', ')}`);
 }
 
+const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
+
 /** The pipeline of that name, configured or not. Throws Misconfigured. */
 export const pipelineOf = ({ pipelines }: Settings, name: string): Pipeline =>
-  pipelines.find((each) => each.name === name) ??
-  unknown(
-    'pipeline',
-    name,
-    pipelines.map((each) => each.name),
-  );
+  pipelines.find((each) => each.name === name) ?? unknown('pipeline', name, namesOf(pipelines));
 
 /** The values of a pipeline's settings. Throws Misconfigured where it is not configured. */
 function valuesOf({ name, needs, values }: Pipeline) {

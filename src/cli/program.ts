@@ -18,6 +18,7 @@ type Start = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;
 const examples: Readonly<Record<string, string>> = {
   sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
   backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
+  init: 'tidemark init jira --set baseUrl=https://example.atlassian.net --set email=me@example.com --set apiToken=@token',
   reset: 'tidemark reset issues && tidemark sync  # read all issues again',
   why: 'tidemark why issues PROJ-7',
   simulate: 'tidemark simulate --dialect vendor  # prints what to put into .env',
@@ -26,6 +27,7 @@ const examples: Readonly<Record<string, string>> = {
 };
 
 const run = () => import('./run.ts');
+const init = () => import('./init.ts');
 const setup = () => import('./setup.ts');
 const inspect = () => import('./inspect.ts');
 const demo = () => import('./demo.ts');
@@ -48,6 +50,8 @@ function listOf(value: string, before: readonly string[] = []): readonly string[
   return [...before, ...names.filter(Boolean)];
 }
 
+const each = (value: string, before: readonly string[] = []) => [...before, value];
+
 const numberOf = (least: number, most: number) => (value: string) => {
   const number = /^\d{1,9}$/.test(value) ? Number(value) : -1;
   if (number >= least && number <= most) return number;
@@ -62,6 +66,8 @@ const flags: Readonly<Record<string, Option>> = {
   streams: flag('--stream <name...>', 'only these streams').argParser(listOf),
   stream: flag('--stream <name>', 'only of this stream'),
   pipeline: flag('--pipeline <name>', 'only of this pipeline'),
+  name: flag('--name <name>', 'of the pipeline (tracker, ads or workflow)'),
+  set: flag('--set <key=value>', 'a setting; again for each; a secret as key=@file').argParser(each),
   full: flag('--full', 'read everything again'),
   dryRun: flag('--dry-run', 'only print what would be done'),
   from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
@@ -86,7 +92,7 @@ const verbs = [
   verb('sync [pipeline...]', run, 'read what changed, of all or the named sources', 'streams full dryRun'),
   verb('backfill <pipeline>', run, 'read the window [from, to) again', 'from to streams dryRun'),
   verb('reconcile <pipeline>', run, 'read all ids; mark what is deleted', 'streams'),
-  verb('init', setup, 'write a .env to fill in'),
+  verb('init [source]', init, 'set up a source: .env, a pipeline file, a test of it', 'name set'),
   verb('check', setup, 'one authenticated request a source, a write and rollback on the warehouse'),
   verb('config', setup, 'every value of the configuration, and where it comes from'),
   verb('migrate', setup, 'bring the schema up to date (sync does it by itself)', 'dryRun'),

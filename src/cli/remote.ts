@@ -71,9 +71,8 @@ function baseOf(url: string): string {
   const parsed = URL.parse(url);
   if (parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password)
     return url.replace(/\/+$/, '');
-  throw new Misconfigured(
-    '--url: give the address of a tidemark serve, such as http://127.0.0.1:8080, without credentials',
-  );
+  const form = 'such as http://127.0.0.1:8080, without credentials';
+  throw new Misconfigured(`--url: give the address of a tidemark serve, ${form}`);
 }
 
 const timeoutMs = seconds(30);
@@ -104,9 +103,8 @@ async function call(base: string, token: string | undefined, path: string, body?
   const unreachable = (what: string) => (cause: unknown) => {
     throw new Unreachable(`${base} ${what}`, { cause });
   };
-  const answer = await request(`${base}/api/v1/${path}`, { headers, ...limits, ...post }).catch(
-    unreachable('does not answer; is tidemark serve running there?'),
-  );
+  const silent = unreachable('does not answer; is tidemark serve running there?');
+  const answer = await request(`${base}/api/v1/${path}`, { headers, ...limits, ...post }).catch(silent);
   const broken = 'broke off its answer: whether it did what was requested is not known';
   const text = await answer.body.text().catch(unreachable(broken));
   const { statusCode: code } = answer;

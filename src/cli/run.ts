@@ -32,10 +32,7 @@ export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boole
   runAsks(context, options.pipeline, options, { does: options.full ? 'full' : 'sync' });
 
 /** Reads the half-open window [from, to) anew; moves no watermark. */
-export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: string }> = (
-  context,
-  options,
-) => {
+export const backfill: Verb<RunOptions & Record<'pipeline' | 'from' | 'to', string>> = (context, options) => {
   const { pipeline, from, to } = options;
   const window = { from: dateOf(from, '--from'), to: dateOf(to, '--to') };
   if (window.from >= window.to)
@@ -49,12 +46,10 @@ export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: s
 export const reconcile: Verb<RunOptions & { pipeline: string }> = (context, options) =>
   runAsks(context, [options.pipeline], options, { does: 'reconcile' });
 
-async function runAsks(
-  context: Context,
-  pipelines: readonly string[],
-  { stream, dryRun }: RunOptions,
-  what: Pick<Ask, 'does' | 'window'>,
-): Promise<number> {
+type What = Pick<Ask, 'does' | 'window'>;
+
+async function runAsks(context: Context, pipelines: readonly string[], options: RunOptions, what: What) {
+  const { stream, dryRun } = options;
   const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
   return dryRun ? showPlan(context, asks) : runEach(context, asks, (ask) => runOne(context, ask));
 }
@@ -83,9 +78,8 @@ async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen,
   const left = stillRejected + large;
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
   const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(left, 'record')} still rejected${large === 0 ? '' : hint}.`;
-  context.out.line(
-    context.json ? toJson({ type: 'replayed', pipeline, replayed, stillRejected: left }) : line,
-  );
+  const data = { type: 'replayed', pipeline, replayed, stillRejected: left };
+  context.out.line(context.json ? toJson(data) : line);
   return left > 0 ? exit.partly : exit.ok;
 }
 
@@ -104,12 +98,10 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
+type Run<T> = (each: T) => Promise<number>;
+
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
-async function runEach<T extends lookup.Chosen>(
-  context: Context,
-  chosen: readonly T[],
-  run: (each: T) => Promise<number>,
-): Promise<number> {
+async function runEach<T extends lookup.Chosen>(context: Context, chosen: readonly T[], run: Run<T>) {
   const { signal, received } = context;
   const codes: number[] = [];
   for (const each of chosen) {
@@ -211,27 +203,17 @@ export async function withDeps<T>(
   try {
     const warehouse = await lookup.current({ parts, signal, say });
     shared.resolve(withConnectLimit(warehouse, seconds(1)));
-    const deadlineMs = hours(config.runHours);
-    return await work({
-      source,
-      warehouse,
-      ...settings,
-      observe,
-      signal,
-      version,
-      trigger: 'manual',
-      deadlineMs,
-    });
+    const common = { observe, signal, version, deadlineMs: hours(config.runHours) };
+    return await work({ source, warehouse, ...settings, ...common, trigger: 'manual' });
   } finally {
     await source.close();
   }
 }
 
+type Executed = { readonly report: RunReport; readonly failure?: unknown };
+
 /** Runs what is asked: how the run ended, and the error that ended it, if one did. Throws an error that came before there was a run. */
-export async function execute(
-  ask: Ask,
-  deps: RunDeps,
-): Promise<{ readonly report: RunReport; readonly failure?: unknown }> {
+export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
   let report: RunReport | undefined;
   const observe: Observe = (event) => {
     if (event.type === 'run.finished') report = event.report;

@@ -36,11 +36,8 @@ interface RunnerOptions {
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
   const configured = lookup.nightlyOf(config);
-  const during = <T>(
-    { pipeline }: Ask,
-    { signal, observe }: Pick<How, 'signal' | 'observe'>,
-    work: (deps: RunDeps) => Promise<T>,
-  ) => {
+  type During = Pick<How, 'signal' | 'observe'>;
+  const during = <T>({ pipeline }: Ask, { signal, observe }: During, work: (deps: RunDeps) => Promise<T>) => {
     const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
     return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
   };
@@ -129,10 +126,10 @@ async function partOf(ask: Ask, how: How, runOne: RunOne, mayWait: boolean): Pro
   }
 }
 
+type Combined = Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>;
+
 /** How several runs ended together: `failed` only if every one failed. */
-export function combinedReport(
-  parts: readonly Part[],
-): Pick<RunReport, 'status' | 'error' | 'passesAfterMs'> {
+export function combinedReport(parts: readonly Part[]): Combined {
   const bad = parts.filter(({ status }) => status !== 'succeeded');
   const [first] = bad;
   if (first === undefined) return { status: 'succeeded' };
@@ -150,14 +147,13 @@ export function combinedReport(
   };
 }
 
+type Jobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;
+
 /**
  * Whether a scheduled time of the pipeline's reconcile has passed since the last one of every stream, or since the pipeline's first run if
  * there was none. By the database clock.
  */
-export async function isReconcileDue(
-  { db }: Pick<Warehouse, 'db'>,
-  { name: pipeline, jobs }: Pick<lookup.Pipeline, 'name' | 'jobs'>,
-): Promise<boolean> {
+export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, { name: pipeline, jobs }: Jobs) {
   const job = jobs.find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`

@@ -90,9 +90,8 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
 function addressOf({ server }: Settings, flags: { host?: string; port?: number }) {
   const host = flags.host === undefined ? server.host : bareHost(flags.host);
   if (isThisMachine(host) || server.apiToken !== undefined) return { host, port: flags.port ?? server.port };
-  throw new Misconfigured(
-    `--host ${host} can be reached from outside: set TIDEMARK_API_TOKEN, or listen on 127.0.0.1`,
-  );
+  const fix = 'set TIDEMARK_API_TOKEN, or listen on 127.0.0.1';
+  throw new Misconfigured(`--host ${host} can be reached from outside: ${fix}`);
 }
 
 /** The warehouse with its schema up to date, through connections that no run can take. */
@@ -128,11 +127,7 @@ function warnings({ warn }: Context): (what: string, error?: unknown) => void {
 }
 
 /** Why the service cannot take requests now; empty: it can. */
-async function unready(
-  warehouse: Warehouse,
-  config: Settings,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+async function unready(warehouse: Warehouse, config: Settings, signal: AbortSignal) {
   if (signal.aborted) return ['it is ending'];
   try {
     const missing = await lookup.pendingSteps(warehouse, config);

@@ -1,26 +1,12 @@
-/** Verbs that set things up: `init`, `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
-import fs from 'node:fs';
-import path from 'node:path';
+/** Verbs that set things up: `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
-import { print } from './output.ts';
+import { type Block, print } from './output.ts';
 import * as lookup from './pipelines.ts';
 import { untilStopped } from './terminal.ts';
-
-/** Writes `.env` from the example, readable by its owner only; leaves an existing one as it is. */
-export const init: Verb = async (context) => {
-  const file = path.resolve('.env');
-  const isNew = !fs.existsSync(file);
-  const example = new URL('../../.env.example', import.meta.url);
-  if (isNew) fs.writeFileSync(file, fs.readFileSync(example), { mode: 0o600, flag: 'wx' });
-  return print(context, { file, created: isNew }, [
-    isNew ? `Wrote ${file}.` : `${file} exists already; it was not changed.`,
-    'Fill in the credentials of a source there, then run `tidemark check` and `tidemark sync`.',
-  ]);
-};
 
 /** Applies the steps of the schema that are missing, or only names them. */
 export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = false }) => {
@@ -80,17 +66,24 @@ export const check: Verb = async (context) => {
   for (const each of (await context.parts.config()).pipelines)
     checks.push(await checked(context, each.name, () => askSource(context, each)));
   checks.push(await checked(context, 'warehouse', () => askWarehouse(context)));
-  const rows = checks.map(({ error, facts, ...each }) => ({
-    ...each,
-    found: [...(error ? [error.message] : []), ...facts].join(' · '),
-  }));
   const bad = checks.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
-  print(context, { ok: bad.length === 0, checks }, [{ rows, keys: 'what state seconds found' }]);
+  print(context, { ok: bad.length === 0, checks }, [tableOf(checks)]);
   return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
 };
 
+/** What was checked, one a line. */
+export const tableOf = (checks: readonly Awaited<ReturnType<typeof checked>>[]): Block => ({
+  rows: checks.map((each) => ({
+    ...each,
+    found: [each.error?.message, ...each.facts].filter(Boolean).join(' · '),
+  })),
+  keys: 'what state seconds found',
+});
+
+type Question = () => Promise<Found | string>;
+
 /** `ask` gives facts alone where there is nothing to ask. Throws Interrupted after a signal. */
-async function checked({ say, signal, received }: Context, what: string, ask: () => Promise<Found | string>) {
+export async function checked({ say, signal, received }: Context, what: string, ask: Question) {
   signal.throwIfAborted();
   say(`checking ${what === 'warehouse' ? 'the warehouse' : what}`);
   const start = performance.now();
@@ -104,7 +97,9 @@ async function checked({ say, signal, received }: Context, what: string, ask: ()
   return { what, state: isBad ? 'failed' : 'ok', facts, seconds, error, exitCode };
 }
 
-async function askSource({ parts, signal, version }: Context, { name, needs, values }: lookup.Pipeline) {
+/** One authenticated request. */
+export async function askSource(context: Context, { name, needs, values }: lookup.Pipeline) {
+  const { parts, signal, version } = context;
   const config = await parts.config();
   if (values === undefined) return `set ${needs} to use it`;
   const { exclude } = lookup.readingOptions(config, name);

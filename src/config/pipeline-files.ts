@@ -13,43 +13,40 @@ export interface PipelineFile<C extends Configurable = Configurable> {
   readonly definition: Definition<C>;
 }
 
+type Files<C extends Configurable> = Promise<readonly PipelineFile<C>[]>;
+
 const shipped = fileURLToPath(new URL('../../pipelines/', import.meta.url));
 
 /** The pipelines that come with Tidemark; they read the environment. */
-export const shippedPipelines = <C extends Configurable>(): Promise<readonly PipelineFile<C>[]> =>
+export const shippedPipelines = <C extends Configurable>(): Files<C> =>
   loadFolder(shipped, (file) => `pipelines/${path.basename(file)}`);
+
+/** Where the user's pipeline files are. It need not exist. */
+export const folderOf = (from: Variables): string =>
+  path.resolve(from.cwd, from.text('TIDEMARK_PIPELINES') ?? 'pipelines');
 
 /**
  * The files of the folder TIDEMARK_PIPELINES, else of `pipelines` in the working directory, else those shipped. In the order of their names;
  * files that begin with a dot or an underscore are left out. Throws Misconfigured for a file that cannot be loaded, or declares nothing.
  */
-export async function pipelineFiles<C extends Configurable>(
-  from: Variables,
-): Promise<readonly PipelineFile<C>[]> {
-  const named = from.text('TIDEMARK_PIPELINES');
-  const folder = path.resolve(from.cwd, named ?? 'pipelines');
+export async function pipelineFiles<C extends Configurable>(from: Variables): Files<C> {
+  const folder = folderOf(from);
   const shown = (file: string) => {
     const below = path.relative(from.cwd, file);
     return below.startsWith('..') ? file : below;
   };
   if (filesIn(folder).length > 0) return loadFolder(folder, shown);
-  if (named === undefined) return shippedPipelines();
+  if (from.text('TIDEMARK_PIPELINES') === undefined) return shippedPipelines();
   throw new Misconfigured(`TIDEMARK_PIPELINES: there are no files *.ts, *.js or *.mjs in ${folder}`);
 }
 
 const filesIn = (folder: string): readonly string[] =>
-  !fs.existsSync(folder)
-    ? []
-    : fs
-        .readdirSync(folder)
-        .filter((name) => /^[^._].*\.(ts|js|mjs)$/.test(name) && !name.endsWith('.d.ts'))
-        .sort()
-        .map((name) => path.join(folder, name));
+  (fs.existsSync(folder) ? fs.readdirSync(folder) : [])
+    .filter((name) => /^[^._].*\.(ts|js|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+    .sort()
+    .map((name) => path.join(folder, name));
 
-async function loadFolder<C extends Configurable>(
-  folder: string,
-  shown: (file: string) => string,
-): Promise<readonly PipelineFile<C>[]> {
+async function loadFolder<C extends Configurable>(folder: string, shown: (file: string) => string): Files<C> {
   prepareImports(folder);
   const loaded = filesIn(folder).map(async (file) => {
     const { default: definition } = await import(pathToFileURL(file).href).catch((cause: unknown) => {

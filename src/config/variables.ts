@@ -1,9 +1,9 @@
 /** Reads variables from the environment and `.env`. Collects problems and warnings, so that all are reported at once. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { parseEnv } from 'node:util';
+import { isDeepStrictEqual, parseEnv } from 'node:util';
 import type { z } from 'zod';
-import { saidBy } from '../core/errors.ts';
+import { Misconfigured, saidBy } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -64,7 +64,7 @@ export class Variables {
       const [value, file] = [textIn(texts, name), textIn(texts, `${name}_FILE`)];
       if (value && file) this.problem(name, `both ${name} and ${name}_FILE are set; keep one`);
       if (value) return value;
-      if (file) return this.#file(`${name}_FILE`, path.resolve(this.cwd, file));
+      if (file) return this.file(`${name}_FILE`, path.resolve(this.cwd, file));
     }
     return undefined;
   }
@@ -95,7 +95,8 @@ export class Variables {
     return this.#layers.flatMap((texts) => Object.keys(texts).filter((name) => texts[name]));
   }
 
-  #file(name: string, file: string): string | undefined {
+  /** The content of a file that holds a secret. One that cannot be read is a problem. */
+  file(name: string, file: string): string | undefined {
     try {
       const mode = fs.statSync(file).mode & 0o777;
       if (process.platform !== 'win32' && (mode & 0o077) !== 0)
@@ -161,4 +162,22 @@ export function part<S extends Shape, P extends Shape, T>(variables: {
     }
     return build(values as Values<S, P>, from);
   };
+}
+
+/**
+ * The text of an `.env` in which the variable has this value: in place of its last line, a comment too, else at the end. Every other variable
+ * stays as it is. Throws Misconfigured where that cannot be done.
+ */
+export function withVariable(text: string, name: string, value: string): string {
+  const lines = ['', `'`, '"', '`'].map((quote) => `${name}=${quote}${value}${quote}`);
+  // Quotes in later lines must not count.
+  const line = lines.find((each) => parseEnv(`${each}\n#'"\``)[name] === value);
+  const place = RegExp(`^([^]*^)?[ \\t]*(?:#[ \\t]*)?${name}[ \\t]*=.*$`, 'm');
+  const after = place.test(text)
+    ? text.replace(place, (_, head = '') => `${head}${line}`)
+    : `${text.replace(/(?<=[^\n])$/, '\n')}${line}\n`;
+  const isSame = isDeepStrictEqual({ ...parseEnv(after) }, { ...parseEnv(text), [name]: value });
+  // What was no UTF-8 would not be written as it was.
+  if (line !== undefined && isSame && !text.includes('\ufffd')) return after;
+  throw new Misconfigured(`${name} cannot be written into .env; set it in the environment`);
 }

@@ -18,7 +18,10 @@ export const settings = {
     'the address of the site, such as https://example.atlassian.net; with a scoped token or oauth https://api.atlassian.com/ex/jira/{cloudId}',
   ),
   auth: setting
-    .oneOf('basic: e-mail and API token; bearer: a personal access token; oauth: client credentials', ...ways)
+    .oneOf(
+      'basic (the default): e-mail and API token; bearer: a personal access token; oauth: client credentials',
+      ...ways,
+    )
     .default('basic'),
   email: setting.of('the e-mail address of the account that the token belongs to', account).optional(),
   apiToken: setting.secret('an API token of that account', sentToken).optional(),
@@ -53,9 +56,11 @@ const needed = {
   oauth: ['clientId', 'clientSecret'],
 } as const;
 
-export function check(values: Partial<TrackerConfig>, { problem }: Report): void {
-  for (const key of needed[values.auth ?? 'basic'])
-    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}`);
+export function check(values: Partial<TrackerConfig>, { problem, nameOf }: Report): void {
+  const { auth = 'basic' } = values;
+  const other = auth === 'basic' ? `; to sign in another way set ${nameOf('auth')}` : '';
+  for (const key of needed[auth])
+    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}${other}`);
 }
 
 /** What `check` has found to be whole. */

@@ -41,7 +41,9 @@ export const settings = {
   clientId: setting.text('the id of the registered app').optional(),
   clientSecret: setting.secret('the secret of that app').optional(),
   refreshToken: setting.secret('a refresh token that the app was given').optional(),
-  tokenUrl: setting.url('the address that gives access tokens').optional(),
+  tokenUrl: setting
+    .url('the address that gives access tokens, such as https://accounts.spotify.com/api/token')
+    .optional(),
   accountIds: setting.list('ad accounts to read; empty: all that the credentials can see'),
   sdkHeader: setting
     .of('the header that tells the platform which program asks', headerName)

@@ -30,6 +30,10 @@ export const nowhere = fs.mkdtempSync(path.join(path.dirname(inject('postgres').
 
 export interface Around {
   readonly env?: NodeJS.ProcessEnv;
+  /** Where it is run. Default: `nowhere`. */
+  readonly cwd?: string;
+  /** What the user types, at a terminal. Default: there is none. */
+  readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** Options of Node itself. */
   readonly node?: readonly string[];
 }
@@ -65,14 +69,17 @@ export function start(words: readonly string[], { env, node = [] }: Around = {})
 }
 
 /** Runs it in this process, which saves the second that a process takes to start; signals are events. */
-export function begin(words: readonly string[], { env }: Around = {}): Command {
+export function begin(
+  words: readonly string[],
+  { env, cwd = nowhere, stdin = new PassThrough() }: Around = {},
+): Command {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const { text, ...written } = listen(stdout, stderr);
   const events = new EventEmitter();
   const forced = new Promise<number>((exit) => {
-    Object.assign(events, { exit, stdout, stderr, argv: ['node', launcher, ...words] });
+    Object.assign(events, { exit, stdin, stdout, stderr, argv: ['node', launcher, ...words] });
   });
-  const host = Object.assign(events, { env: around(env), cwd: () => nowhere, exitCode: 0 });
+  const host = Object.assign(events, { env: around(env), cwd: () => cwd, exitCode: 0 });
   const code = Promise.race([forced, main(host as unknown as NodeJS.Process).then(() => host.exitCode)]);
   const ended = code.then((code) => ({ code, ...text }));
   return { pid: process.pid, ended, ...written, kill: (signal) => void host.emit(signal, signal) };
