@@ -218,6 +218,16 @@ test('the other pipelines whose variables are set get files, too, so that none s
   expect(fs.readdirSync(at.at('pipelines'))).toEqual(['berlin-2.ts', 'jobs.ts', 'workflow.ts']);
 });
 
+test('it says where a nightly that names its pipelines does not name the new one', async () => {
+  const nightly = `import { nightly } from 'tidemark';\n\nexport default nightly({ pipelines: [] });\n`;
+  const at = folder({ 'pipelines/nightly.ts': nightly });
+  const { code, out } = await at.run(['init', 'jira', ...flags()]);
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: expect.stringContaining('names its pipelines: add tracker there'),
+  });
+});
+
 test('settings that are set already are in the file: nothing that is left out is read', async () => {
   const at = folder({ '.env': `TRACKER_EXCLUDE=groups\n` });
   expect((await at.run(['init', 'jira', ...flags()])).code).toBe(0);
