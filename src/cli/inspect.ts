@@ -147,13 +147,13 @@ export const why: Verb<{ table: string; key: string; pipeline?: string }> = asyn
     const names = found.map(({ source }) => source?.name).join(', ');
     throw new Misconfigured(`${table} has a row with key “${key}” of each of ${names}: add --pipeline NAME`);
   }
-  if (one !== undefined) return print(context, one, lineageBlocks(context, one));
+  if (one !== undefined) return print(context, one, lineageBlocks(context, one, key));
   const of = pipeline === undefined ? '' : ` of pipeline “${pipeline}”`;
   const none = escaped(`${table} has no row${of} with key “${key}”`);
   return print(context, { table, key, row: null }, [none], exit.failed);
 };
 
-function lineageBlocks({ out }: Context, found: Lineage): readonly Block[] {
+function lineageBlocks({ out }: Context, found: Lineage, key: string): readonly Block[] {
   const { row, run, source, slice, foundByFormerKey, formerKeys, deletedAt } = found;
   const values = Object.entries(row).filter(([, value]) => value !== null);
   const origin = {
@@ -165,7 +165,7 @@ function lineageBlocks({ out }: Context, found: Lineage): readonly Block[] {
     'former keys': formerKeys.join(', '),
   };
   return [
-    out.paint('bold', escaped(`${found.table} ${row.key ?? row.name ?? row.id ?? ''}`)),
+    out.paint('bold', escaped(`${found.table} ${row.key ?? row.name ?? row.id ?? key}`)),
     foundByFormerKey !== null && `${escaped(foundByFormerKey)} is a former key of it.`,
     deletedAt !== null && out.paint('yellow', `Deleted at the source: ${minute(new Date(deletedAt))} UTC.`),
     '',

@@ -1,5 +1,6 @@
 /** What a verb prints on stdout: one JSON document, or the same for people as lines, fields and tables. */
 import { count, duration, escaped, minute, relative } from '../core/format.ts';
+import { ExactNumber } from '../core/json.ts';
 import { countsText, receiptText } from '../queries/summary-text.ts';
 import { exit } from './exit.ts';
 import type { Sink, Style } from './terminal.ts';
@@ -98,7 +99,8 @@ function cellOf(key: string, row: object): Cell {
   if (typeof value === 'number') return /seconds$/i.test(key) ? duration(value) : value;
   if (typeof value === 'string')
     return /^(status|state|freshness)$/.test(key) ? { text: value, style: styleOf(value) } : value;
-  return typeof value === 'object' ? objectText(key, { ...value }) : String(value);
+  const isObject = typeof value === 'object' && !(value instanceof ExactNumber);
+  return isObject ? objectText(key, { ...value }) : String(value);
 }
 
 function objectText(key: string, value: Values): string {

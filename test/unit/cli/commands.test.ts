@@ -157,6 +157,8 @@ describe('from nothing to a full warehouse', () => {
     const { out } = await run(`why issues ${found.row.id}`);
     expect(out.startsWith(`tracker.issues ${key}\n`)).toBe(true);
     expect(out).toMatch(/^written by +run \d+ \(sync, succeeded\)/m);
+    // Beyond what a double holds.
+    expect(out).toMatch(/^_row_hash +-?\d+$/m);
   });
 
   test('why finds a moved issue by its former key, and a child by its own id', async () => {
