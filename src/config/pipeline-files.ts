@@ -64,7 +64,7 @@ const folders = new Set<string>();
 
 /**
  * A pipeline file may import 'tidemark' wherever it lies: it gets this very program, also where no package of that name is installed. And it
- * is a module, whatever the package.json beside it says of its type.
+ * is a module, as is the TypeScript that it imports, whatever the package.json beside it says of its type.
  */
 function prepareImports(folder: string): void {
   const isFirst = folders.size === 0;
@@ -80,7 +80,8 @@ function prepareImports(folder: string): void {
       const url = entrances.get(specifier);
       if (url !== undefined) return { url, shortCircuit: true };
       const found = next(specifier, context);
-      if (![...folders].some((each) => found.url.startsWith(each))) return found;
+      const isOwn = found.url.endsWith('.ts') && !found.url.includes('/node_modules/');
+      if (!isOwn && ![...folders].some((each) => found.url.startsWith(each))) return found;
       return { ...found, format: found.url.endsWith('.ts') ? 'module-typescript' : 'module' };
     },
   });
