@@ -141,15 +141,13 @@ export const why: Verb<{ table: string; key: string; pipeline?: string }> = asyn
   if (target === undefined)
     throw new Misconfigured(`there is no synced table “${name}”; \`tidemark streams\` lists them`);
   const table = `${target.schema}.${target.name}`;
-  const found = await lineage(db, target, key, pipeline);
-  const [one] = found;
-  if (found.length > 1) {
-    const names = found.map(({ source }) => source?.name).join(', ');
+  const [one, ...others] = await lineage(db, target, key, pipeline);
+  if (one !== undefined && others.length > 0) {
+    const names = [one, ...others].map(({ source }) => source?.name).join(', ');
     throw new Misconfigured(`${table} has a row with key “${key}” of each of ${names}: add --pipeline NAME`);
   }
   if (one !== undefined) return print(context, one, lineageBlocks(context, one, key));
-  const of = pipeline === undefined ? '' : ` of pipeline “${pipeline}”`;
-  const none = escaped(`${table} has no row${of} with key “${key}”`);
+  const none = escaped(`${table} has no row with key “${key}”${pipeline ? ` in ${pipeline}` : ''}`);
   return print(context, { table, key, row: null }, [none], exit.failed);
 };
 

@@ -124,7 +124,7 @@ test('of a key that several sites have, why asks for the pipeline', async () => 
     const source = { name, baseUrl: sites[name].url };
     expect(JSON.parse(out)).toMatchObject({ row: { key }, source, run: { pipeline: name } });
   }
-  const none = `tracker.issues has no row of pipeline “other” with key “${id}”\n`;
+  const none = `tracker.issues has no row with key “${id}” in other\n`;
   expect(await run(`why issues ${id} --pipeline other`)).toMatchObject({ code: 1, out: none });
 });
 
