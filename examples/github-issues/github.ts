@@ -107,15 +107,16 @@ export const github = tidemark.defineConnector({
             labels: { table: labels, list: 'labels' },
             comments: {
               table: comments,
+              count: 'comments',
               walk: ({ number, comments }) =>
                 comments === 0
                   ? undefined
                   : pages('/issues/{number}/comments', `/issues/${number}/comments`, 'id'),
             },
           }),
-          // What a list does not show is not gone: a reconcile asks for each issue that is missing.
+          // What a list does not show is not gone: a reconcile asks for each issue that is missing. 301: it was transferred.
           absent: 'keep',
-          exists: tidemark.existsAt(http, `${repo}/issues/{id}`),
+          exists: tidemark.existsAt(http, `${repo}/issues/{id}`, { gone: [301, 404, 410] }),
         },
       ],
     };

@@ -90,6 +90,15 @@ export class RateLimited extends Transient {
 /** An answer that is not what the endpoint promises (HTML page, redirect, wrong content type, list field absent). Never "end of data". */
 export class UnexpectedContent extends withCode('unexpected_content') {}
 
+/** A redirect. It is not followed: it may lead anywhere, and a moved record is another's. */
+export class Redirected extends UnexpectedContent {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /** An answer beyond the size limits (wire bytes, decompressed bytes, ratio, depth). */
 export class TooLarge extends withCode('page_too_large') {}
 

@@ -224,6 +224,8 @@ export interface Part {
   readonly list?: string;
   /** A list that is fetched apart where the record is new or has changed: its pages; undefined: it has none. */
   readonly walk?: (record: JsonObject) => PageWalk | undefined;
+  /** The member of the record that says how many that list has: a list with fewer is no proof, and is read again. */
+  readonly count?: string;
 }
 
 /** The loading half of a stream: records into `table`, and what belongs to each into tables of their own, by name. */
@@ -240,15 +242,15 @@ export const readInto = (
     const row = table.rowOf(r, object, ownerOf(table, r, slice));
     const children: Record<string, readonly Row[]> = {};
     const nestedLists: NestedList[] = [];
-    for (const { name, table: own, list, walk, parent } of all) {
+    for (const { name, table: inner, list, walk, count, parent } of all) {
       const owner = Object.fromEntries(
         parent.map((column, at) => [column, row[table.key[at] ?? ''] ?? null]),
       );
-      const found = list === undefined ? undefined : elementsOf(r, object, list, own, owner);
+      const found = list === undefined ? undefined : elementsOf(r, object, list, inner, owner);
       if (found !== undefined) children[name] = found;
       if (walk === undefined) continue;
-      const pages = walk(object);
-      const rows = (records: readonly Json[]) => records.map((each) => rowAlone(own, each, owner));
+      const pages = counted(walk(object), count === undefined ? undefined : own(object, count));
+      const rows = (records: readonly Json[]) => records.map((each) => rowAlone(inner, each, owner));
       if (pages === undefined) children[name] = [];
       else nestedLists.push({ child: name, walk: pages, rows });
     }
@@ -267,6 +269,10 @@ export const readInto = (
   ]);
   return { table, transform, ...(all.length > 0 && { children: Object.fromEntries(children) }) };
 };
+
+/** The pages with a total that the record states, where it is a number. */
+const counted = (walk: PageWalk | undefined, total: Json): PageWalk | undefined =>
+  walk && typeof total === 'number' ? { ...walk, paging: { ...walk.paging, total: () => total } } : walk;
 
 /** The rows of a list within the record, the last of each key; undefined where it is no list of objects: it is kept in `_extra`. */
 const elementsOf = (

@@ -65,7 +65,7 @@ const readStatus = (request: Request, got: Received, context: Context): Failed =
     return { error, retry: 'wait', afterMs, isOfEndpoint: isOfEndpoint(headers) };
   }
   if (status >= 300 && status < 400)
-    return { error: redirected(answered, headers.location, clean), retry: 'no' };
+    return { error: redirected(answered, status, headers.location, clean), retry: 'no' };
   const body = bodyOf(got.raw, headers['content-type']);
   const messages = serverMessages(body, clean);
   const trace = traceOf(body, headers, clean);
@@ -86,9 +86,15 @@ const refusal = (status: number, message: string, messages: readonly string[], b
 };
 
 /** Without the query of the location, which may carry anything. */
-const redirected = (answered: string, location: string | undefined, clean: (text: string) => string) => {
+const redirected = (
+  answered: string,
+  status: number,
+  location: string | undefined,
+  clean: (text: string) => string,
+) => {
   const to = location === undefined ? '' : ` to ${clean(location.replace(/[?#].*$/s, ''))}`;
-  return new errors.UnexpectedContent(
+  return new errors.Redirected(
     `${answered}, a redirect${to}; it was not followed: is the base URL the final address of the API?`,
+    status,
   );
 };

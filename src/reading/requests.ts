@@ -1,5 +1,5 @@
 /** Requests and questions that most sources have in common. */
-import { BadData, Missing } from '../core/errors.ts';
+import { BadData, Missing, Redirected } from '../core/errors.ts';
 import type { Http, Json, Request } from '../core/request.ts';
 import type { Windows } from '../core/stream.ts';
 import { parseInstant } from '../core/time.ts';
@@ -11,24 +11,27 @@ export const get = (path: string, query?: Request['query'], endpoint = path): Re
   ...(query && { query }),
 });
 
-/**
- * Whether a record still exists: true on 200, false on 404 and 410; anything else is thrown. `endpoint` has `{id}` in the place of the id, else
- * `query` has it. `confirm` is asked before a 404 counts, where the server answers 404 to accounts that it does not accept.
- */
+/** How one record is asked for, and what says that it is gone. */
+interface Asking {
+  /** The query, where the endpoint does not have `{id}` in the place of the id. */
+  readonly query?: (id: string) => Request['query'];
+  /** Statuses that say it, e.g. 301 for a record that was moved elsewhere. Default: 404 and 410. */
+  readonly gone?: readonly number[];
+  /** Asked before an answer counts, where the server says the same to accounts that it does not accept. */
+  readonly confirm?: (signal: AbortSignal) => Promise<unknown>;
+}
+
+/** Whether a record still exists: true where its endpoint answers, false on 404 and 410; anything else is thrown. */
 export const existsAt =
-  (
-    http: Http,
-    endpoint: string,
-    query: (id: string) => Request['query'] = () => undefined,
-    confirm: (signal: AbortSignal) => Promise<unknown> = async () => undefined,
-  ) =>
+  (http: Http, endpoint: string, { query, gone = [404, 410], confirm }: Asking = {}) =>
   async (id: string, signal: AbortSignal): Promise<boolean> => {
     try {
-      await http.send(get(endpoint.replace('{id}', encodeURIComponent(id)), query(id), endpoint), signal);
+      await http.send(get(endpoint.replace('{id}', encodeURIComponent(id)), query?.(id), endpoint), signal);
       return true;
     } catch (cause) {
-      if (!(cause instanceof Missing) || (cause.status !== 404 && cause.status !== 410)) throw cause;
-      await confirm(signal);
+      if (!((cause instanceof Missing || cause instanceof Redirected) && gone.includes(cause.status)))
+        throw cause;
+      await confirm?.(signal);
       return false;
     }
   };

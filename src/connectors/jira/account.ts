@@ -77,4 +77,4 @@ const answerOf = async (
  * Whether an entity still exists. A 404 counts only while the credentials are accepted: the vendor answers 404 to everything that it hides.
  */
 export const existsAt = (http: Http, endpoint: string, query?: (id: string) => Request['query']) =>
-  ask(http, endpoint, query, (signal) => askAccount(http, signal));
+  ask(http, endpoint, { ...(query && { query }), confirm: (signal) => askAccount(http, signal) });

@@ -1,7 +1,25 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { github } from '../../../examples/github-issues/github.ts';
 import { startGitHub } from '../../../examples/github-issues/server.ts';
-import { env, pipeline, type RunOptions, run, secret } from '../../../src/index.ts';
+import { scriptedServer } from '../../../simulators/testing/index.ts';
+import {
+  bearer,
+  column,
+  defineConnector,
+  env,
+  field,
+  get,
+  idBy,
+  listNamed,
+  pipeline,
+  type RunOptions,
+  readInto,
+  records,
+  run,
+  secret,
+  setting,
+  single,
+} from '../../../src/index.ts';
 import { emptyDatabase } from '../../support/postgres.ts';
 
 const hello = pipeline({
@@ -90,4 +108,63 @@ test('the example goes on after it was stopped', async () => {
   expect(await stopped.catch((error: unknown) => error)).not.toMatchObject({ status: 'succeeded' });
   expect(await at.run()).toMatchObject({ status: 'succeeded' });
   await isEqual(at);
+});
+
+test.each([
+  ['with a count in the record', 'replies'],
+  ['without a count', undefined],
+])('a list of a record that is empty once is asked for again, %s', async (_, count) => {
+  const asked = new Map<string, number>();
+  const server = await scriptedServer(({ path }) => {
+    const times = (asked.get(path) ?? 0) + 1;
+    asked.set(path, times);
+    const posts = [1, 2].map((id) => ({ id, replies: 1 }));
+    const replies = times === 1 ? [] : [{ id: 7 }];
+    const headers = { date: new Date().toUTCString() };
+    return { status: 200, headers, body: path.endsWith('/replies') ? replies : posts };
+  });
+  const database = await emptyDatabase();
+  onTestFinished(async () => {
+    await server.close();
+    await database.drop();
+  });
+  const posts = records('blog.posts', 'Posts.', { id: field.id('id', 'Id.').key() });
+  const of = { post_id: column.bigint('The post.').key() };
+  const replies = records(
+    'blog.replies',
+    'Replies.',
+    { ...of, id: field.id('id', 'Id.').key() },
+    { relation: true },
+  );
+  const blog = defineConnector({
+    ...{ name: 'blog', about: 'A blog.', schema: 'blog', tables: [posts, replies] },
+    settings: { baseUrl: setting.url('its address') },
+    open({ baseUrl }, tools) {
+      const http = tools.http({ baseUrl, auth: bearer({ reveal: () => 'x' }) });
+      const list = (path: string) => ({
+        ...{ first: get(path), paging: single(), list: listNamed(path), id: idBy('id') },
+      });
+      const part = { table: replies, walk: (post: { id?: unknown }) => list(`/posts/${post.id}/replies`) };
+      return {
+        http,
+        check: async (signal) => ({ clock: (await http.send(get('/posts'), signal)).date }),
+        streams: [
+          {
+            ...{ by: 'list', name: 'posts', about: 'Posts.', endpoint: 'GET /posts', absent: 'delete' },
+            pages: () => list('/posts'),
+            ...readInto(posts, { replies: { ...part, ...(count && { count }) } }),
+          },
+        ],
+      };
+    },
+  });
+  const source = blog({ baseUrl: server.url });
+  const env = { DATABASE_URL: database.url };
+  const report = await run(pipeline({ name: 'blog', source }), { env, cwd: import.meta.dirname });
+  expect(report).toMatchObject({ status: 'succeeded' });
+  const { rows } = await database.warehouse.pool.query('select post_id, id from blog.replies order by 1');
+  expect(rows).toEqual([
+    { post_id: '1', id: '7' },
+    { post_id: '2', id: '7' },
+  ]);
 });
