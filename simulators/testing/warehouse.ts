@@ -24,6 +24,8 @@ export async function temporaryWarehouse(
 ): Promise<TemporaryWarehouse> {
   const { signal } = new AbortController();
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-'));
+  // Run by root, Postgres is another user, who must be able to enter: else its data would lie elsewhere, and stay.
+  fs.chmodSync(home, 0o711);
   const open = async () =>
     (await import('../../src/embedded/embedded.ts')).openEmbedded(home, { notice: () => undefined, signal });
   const embedded = url === undefined ? await open() : undefined;

@@ -82,7 +82,7 @@ test('wrong or missing credentials are answered 401', async () => {
   const wrong = [
     { authorization: '' },
     { authorization: basic({ email: tracker.email, token: 'other' }) },
-    { authorization: `Bearer ${tracker.token}` },
+    { authorization: 'Bearer other' },
   ];
   for (const headers of wrong) {
     const reply = await get('/rest/api/3/project/search', headers);
