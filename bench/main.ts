@@ -9,6 +9,7 @@ import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
 import { against } from './against.ts';
+import { measureLimit } from './limit.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
@@ -26,6 +27,8 @@ const { values, positionals } = parseArgs({
     issues: { type: 'string', default: '100000' },
     small: { type: 'string', default: '20000' },
     large: { type: 'string', default: '200000' },
+    /** Of the limited source of (h). */
+    pages: { type: 'string', default: '1200' },
     /** Repetitions of what is timed; medians are reported. */
     times: { type: 'string', default: '3' },
     /** Print only, leave docs/performance.md alone. */
@@ -34,7 +37,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -298,6 +301,7 @@ if (runs('e')) await memory();
 for (const part of adsParts)
   if (runs(part.letter))
     figures.push(...(await measureAds(part, { folder, times, freshDatabase, settled, walBytes, say })));
+if (runs('h')) figures.push(...(await measureLimit(Number(values.pages), { freshDatabase, say })));
 const text = report(figures, {
   issues,
   times,

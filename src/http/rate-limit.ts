@@ -41,17 +41,19 @@ export const rateLimit = (
         (next, { wait }) => wait(next),
         async () => {},
       )(signal);
-  /** Checks again after each wait: another answer may have prolonged the pause. */
-  const untilOpen = async (request: Request, isLeaving: boolean, signal: AbortSignal): Promise<void> => {
-    for (;;) {
+  /** Checks again after each wait: another answer may have prolonged the pause. Resolves with the ms of the waits. */
+  const untilOpen = async (request: Request, isLeaving: boolean, signal: AbortSignal): Promise<number> => {
+    for (let waited = 0; ; ) {
       await shared?.look(signal);
       const isSpaced = isLeaving && time.now() < slowUntil;
       const spacedAt = isSpaced ? lastStart + nearLimit.spacingMs : Number.NEGATIVE_INFINITY;
       const left = Math.max(opens(wholeSource), opens(nameOf(request)), spacedAt) - time.now();
-      if (!(left > 0)) break;
-      await time.sleep(Math.ceil(left), signal);
+      if (left > 0) waited += await timed(time, () => time.sleep(Math.ceil(left), signal));
+      else {
+        if (isLeaving) lastStart = time.now();
+        return waited;
+      }
     }
-    if (isLeaving) lastStart = time.now();
   };
 
   return {
@@ -59,13 +61,11 @@ export const rateLimit = (
     async run<T>(request: Request, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
       // Quiet and buckets before the slot: an endpoint that must wait does not keep the others from going. Quiet before the buckets: what is
       // taken during a pause would leave all at once at its end.
-      const before = await timed(time, async () => {
-        await untilOpen(request, false, signal);
-        await inBuckets(request.endpoint, signal);
-      });
+      let waited = await untilOpen(request, false, signal);
+      waited += await timed(time, () => inBuckets(request.endpoint, signal));
       const release = await slot(signal);
       try {
-        const waited = before + (await timed(time, () => untilOpen(request, true, signal)));
+        waited += await untilOpen(request, true, signal);
         counters.throttledMs += waited;
         return await send();
       } finally {

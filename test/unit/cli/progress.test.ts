@@ -130,3 +130,11 @@ test('a wait for the rate limit becomes a note with its end, and a longer one an
     note('info', 'waiting for the rate limit until 02:01:00 UTC (1 m)'),
   ]);
 });
+
+test('a limit that other processes do not share for now is a warning with its reason', () => {
+  const notes: RunEvent[] = [];
+  const onHttp = noteRateLimits(pipeline, (event) => notes.push(event));
+  onHttp({ type: 'unshared', endpoint: 'http://x', reason: 'the warehouse did not answer within 2 s' });
+  const reason = 'the warehouse did not answer within 2 s';
+  expect(notes).toEqual([note('warn', `other processes do not share the rate limit for now: ${reason}`)]);
+});
