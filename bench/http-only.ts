@@ -11,15 +11,16 @@ import { pages } from '../src/reading/pages.ts';
  */
 const [baseUrl = '', email = '', token = '', concurrency = '4', changedSince] = process.argv.slice(2);
 const start = new Date('2000-01-01T00:00:00Z');
-const source = openTracker({
-  baseUrl,
-  auth: basic(email, { reveal: () => token }),
-  start,
-  changes: 'auto',
-  groups: [],
-  concurrency: Number(concurrency),
-  requestsPerSecond: 0,
-});
+const source = openTracker(
+  {
+    baseUrl,
+    auth: basic(email, { reveal: () => token }),
+    start,
+    changes: 'auto',
+    groups: [],
+  },
+  { http: { concurrency: Number(concurrency) } },
+);
 const { signal } = new AbortController();
 const { clock = new Date() } = await source.check(signal);
 const issues = source.streams.find((flow) => flow.name === 'issues');

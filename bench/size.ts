@@ -4,16 +4,16 @@ import path from 'node:path';
 
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
-  'main.ts': 190,
+  'main.ts': 186,
   'index.ts': 30,
   'toolkit.ts': 30,
   'run.ts': 46,
   core: 1428,
-  config: 760,
+  config: 777,
   http: 1106,
   reading: 1332,
-  'connectors/jira': 2359,
-  'connectors/spotify-ads': 2760,
+  'connectors/jira': 2340,
+  'connectors/spotify-ads': 2755,
   'connectors/dagu': 800,
   'connectors/connector.ts': 115,
   engine: 2680,
@@ -21,11 +21,11 @@ export const budgets: Readonly<Record<string, number>> = {
   queries: 915,
   warehouse: 755,
   embedded: 445,
-  scheduler: 900,
+  scheduler: 901,
   outbound: 495,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 1890,
+  cli: 1948,
 };
 
 /** The limit for all of `src`. */

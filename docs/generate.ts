@@ -21,8 +21,6 @@ export const sources = (): readonly { readonly title: string; readonly source: O
       start: new Date(0),
       changes: 'auto',
       groups: [],
-      concurrency: 1,
-      requestsPerSecond: 0,
     }),
   },
   {

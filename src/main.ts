@@ -1,14 +1,12 @@
 /** The command `tidemark`: reads the environment, builds the parts once, passes them on, stops them in reverse order. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { createInterface } from 'node:readline';
 import type { Context, Settings } from './cli/context.ts';
 import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
-import { openSink } from './cli/terminal.ts';
+import { openSink, questions } from './cli/terminal.ts';
 import type { Connector } from './connectors/connector.ts';
 import { Interrupted } from './core/errors.ts';
 import { connectionsFor } from './engine/context/deps.ts';
@@ -71,22 +69,18 @@ async function command(
   };
   host.on('uncaughtException', defect).on('unhandledRejection', defect);
   const say = (text: string) => (json ? undefined : talk(text));
-  const ask = async (question: string, isHidden: boolean): Promise<string> => {
-    err.write(question);
-    // A terminal itself shows what is typed, unless readline takes that over. It shows nothing: it has no output.
-    const lines = createInterface({ input: host.stdin, terminal: isHidden, signal });
-    const [line]: string[] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
-    lines.close();
-    if (isHidden) err.line();
-    if (line === undefined) throw new Interrupted('a question was not answered');
-    return line.trim();
-  };
   const load = async () => {
     const { loadConfig } = await import('./config/config.ts');
     return loadConfig<Connector>(host.env, host.cwd());
   };
   const { parts, close, homes } = assemble(load, signal, { talk, say, notice: err.line });
-  const output = { ...printing, quiet, say, warn, ...(host.stdin.isTTY && !json && { ask }) };
+  const output = {
+    ...printing,
+    quiet,
+    say,
+    warn,
+    ...(host.stdin.isTTY && !json && { ask: questions(host.stdin, err, signal) }),
+  };
   let code: number;
   try {
     code = await work({ ...output, parts, signal, received, version: ownVersion(), host });

@@ -16,7 +16,7 @@ const same = (a: string, b: string): boolean => {
 
 /**
  * Checks HTTP Basic credentials; the contract's server also takes the token alone, as Data Center takes a personal access token (Bearer). It
- * answers 401 to wrong ones; the vendor's cloud serves the request as nobody's and says so in `X-Seraph-LoginReason` only (vendor-facts 1.5).
+ * answers 401 to wrong ones; the vendor's cloud answers as to an anonymous user and says so in `X-Seraph-LoginReason` only (vendor-facts 1.5).
  */
 export const callerOf = (
   dialect: Dialect,

@@ -1,16 +1,16 @@
 /** `tidemark init`: writes `.env` and the pipeline file of a source, from flags or answers, and tests the connection. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { readConfig } from '../config/config.ts';
+import { misconfigured, readConfig } from '../config/config.ts';
 import { type Definition, type PipelineOptions, pipeline } from '../config/pipeline.ts';
 import { folderOf, pipelineFiles, shippedPipelines } from '../config/pipeline-files.ts';
 import { env, type Setting, secret, setting, variableOf } from '../config/settings.ts';
+import { SourceReader } from '../config/source-reader.ts';
 import { Variables, withVariable } from '../config/variables.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { Misconfigured, saidBy } from '../core/errors.ts';
 import type { Context, Verb } from './context.ts';
 import { print } from './output.ts';
-import { pipelineOf, readingOptions, unknown } from './pipelines.ts';
+import { pipelineOf, unknown } from './pipelines.ts';
 import { askSource, checked, tableOf } from './setup.ts';
 
 type Options = { readonly source?: string; readonly name?: string; readonly set?: readonly string[] };
@@ -47,56 +47,110 @@ export const init: Verb<Options> = async (context, { source, name, set = [] }) =
 const pipelinesOf = (files: readonly { readonly definition: Definition<Connector> }[]): readonly Declared[] =>
   files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
 
-/** Writes `.env` and pipeline files from flags and answers; returns the new pipeline files. Throws Misconfigured, before it writes, for what is missing or wrong. */
-async function write(context: Context, dotenv: string, { name, source }: Declared, set: readonly string[]) {
-  const { connector } = source;
-  const settings = Object.entries(connector.settings);
-  const from = new Variables(context.host.env, context.host.cwd());
+/** A source that is being set up. */
+interface Draft {
+  readonly host: Context['host'];
+  readonly pipeline: Declared;
+  readonly from: Variables;
+  readonly variable: (key: string) => string;
+}
+
+/** Values by key. */
+type Values = Map<string, string>;
+
+/** Every setting of the source from its variable. */
+function draftOf(host: Context['host'], { name, source: { connector } }: Declared): Draft {
   const variable = (key: string) => variableOf(name.toUpperCase().replaceAll('-', '_'), key);
-  const values = flagsOf(set, connector, from);
+  const settings = Object.entries(connector.settings);
+  const given = settings.map(([key, { isSecret }]) => [key, (isSecret ? secret : env)(variable(key))]);
+  const source = { connector, given: Object.fromEntries(given) };
+  return { host, pipeline: { name, source }, from: new Variables(host.env, host.cwd()), variable };
+}
+
+/** The environment with these values. */
+const withValues = ({ host, variable }: Draft, values: Values) => ({
+  ...host.env,
+  ...Object.fromEntries([...values].map(([key, value]) => [variable(key), value])),
+});
+
+/** What is missing or wrong with these values, by key. */
+function complaintsOf(draft: Draft, values: Values): SourceReader['complaints'] {
+  const from = new Variables(withValues(draft, values), draft.host.cwd());
+  const reader = new SourceReader(from, '', draft.pipeline.source);
+  reader.read();
+  return reader.complaints;
+}
+
+/** What the environment or `.env` has. */
+const currentOf = ({ from, variable }: Draft, key: string, { isSecret }: Setting): string | undefined =>
+  isSecret ? from.secret(variable(key)) : from.text(variable(key));
+
+/** Asks for what is missing, for what would do instead, and for a secret of which the connector cannot say whether it is needed. */
+async function askMissing(context: Context, draft: Draft, values: Values): Promise<void> {
+  const { connector } = draft.pipeline.source;
+  for (const [key, each] of Object.entries(connector.settings)) {
+    if (values.has(key) || currentOf(draft, key, each)) continue;
+    const complaints = complaintsOf(draft, values);
+    const isInstead = [...complaints.values()].some(({ instead }) => instead === key);
+    const isUnsure = each.isSecret && connector.check === undefined;
+    const answer = complaints.has(key) || isInstead || isUnsure ? await ask(context, key, each) : '';
+    if (answer) values.set(key, answer);
+  }
+}
+
+/** Throws Misconfigured with every value that is missing, wrong, or another one in the environment or `.env`. */
+function refuseWrong(draft: Draft, values: Values): void {
+  const { from, variable, pipeline } = draft;
+  for (const [key, each] of Object.entries(pipeline.source.connector.settings)) {
+    const current = currentOf(draft, key, each);
+    if (current && values.has(key) && current !== values.get(key))
+      from.problem(variable(key), `has another value in ${from.originOf(variable(key))}; change it there`);
+  }
+  for (const [key, { what, instead }] of complaintsOf(draft, values))
+    from.problem(`--set ${key}=…`, `${what}${instead ? `; or --set ${instead}=…` : ''}`);
+  if (from.problems.length > 0) throw misconfigured(from.problems);
+}
+
+/** Writes `.env` and pipeline files from flags and answers; returns the new pipeline files. Throws Misconfigured, before it writes, for what is missing or wrong. */
+async function write(context: Context, dotenv: string, declared: Declared, set: readonly string[]) {
+  const draft = draftOf(context.host, declared);
+  const { from, variable, pipeline: ours } = draft;
+  const { settings } = ours.source.connector;
+  const values = flagsOf(set, ours.source.connector, from);
+  await askMissing(context, draft, values);
+  refuseWrong(draft, values);
+  const folder = folderOf(from);
+  const fileOf = (each: Declared) => path.join(folder, `${each.name}.ts`);
   const inForce = await pipelineFiles<Connector>(from);
   const own = inForce.filter(({ file }) => fs.existsSync(path.resolve(from.cwd, file)));
-  // With the first file of the user's own, the pipelines that come with Tidemark are no longer read.
-  const lost = pipelinesOf(inForce.filter((each) => !own.includes(each)))
-    .filter((each) => each.name !== name || each.source.connector !== connector)
-    .filter((each) => from.names().some((one) => one.startsWith(`${each.source.prefix}_`)));
-  const given = settings.map(([key, { isSecret }]) => [key, (isSecret ? secret : env)(variable(key))]);
-  const ours = { name, source: { connector, given: Object.fromEntries(given) } };
-  const fileOf = (each: Declared) => path.join(folderOf(from), `${each.name}.ts`);
+  const lost = own.length > 0 ? [] : lostOf(pipelinesOf(inForce), ours, from);
   const made = [...lost, ours].filter((each) => !fs.existsSync(fileOf(each)));
-  const problems = async () => {
-    const fresh = [...values].map(([key, value]) => [variable(key), value]);
-    const all = { ...context.host.env, ...Object.fromEntries(fresh) };
-    const files = made.map((each) => ({ file: fileOf(each), definition: pipeline(each) }));
-    readingOptions(readConfig<Connector>(all, from.cwd, [...own, ...files]), name);
-    return '';
-  };
-  // Lines of the pipeline file.
-  const lines = [];
-  for (const [key, each] of settings) {
-    const is = variable(key);
-    const current = each.isSecret ? from.secret(is) : from.text(is);
-    const isNeeded = (each.isSecret && !connector.check) || (await problems().catch(saidBy)).includes(is);
-    const answer = isNeeded && !current && !values.has(key) ? await ask(context, key, each) : '';
-    if (answer) values.set(key, answer);
-    if (current && current !== (values.get(key) ?? current))
-      from.problem(is, `has another value in ${from.originOf(is)}; change it there`);
-    if (current || values.has(key)) lines.push(`    ${key}: ${each.isSecret ? 'secret' : 'env'}('${is}'),\n`);
-    if (current) values.delete(key);
-  }
-  const wrong = from.problems.join('\n  ') || (await problems().catch(saidBy));
-  if (wrong) throw new Misconfigured(wrong.replace(/\S+: (\w+) \(\w+\)/g, '--set $1=…'));
+  // Refuses what only all pipelines together show, such as a name that is taken.
+  const files = made.map((each) => ({ file: fileOf(each), definition: pipeline(each) }));
+  readConfig<Connector>(withValues(draft, values), from.cwd, [...own, ...files]);
+  const lines = Object.entries(settings)
+    .filter(([key, each]) => values.has(key) || currentOf(draft, key, each))
+    .map(([key, { isSecret }]) => `    ${key}: ${isSecret ? 'secret' : 'env'}('${variable(key)}'),\n`);
+  const fresh = [...values].filter(([key]) => !currentOf(draft, key, settings[key] as Setting));
   const old = fs.readFileSync(dotenv, 'utf8');
-  const text = [...values].reduce((all, [key, value]) => withVariable(all, variable(key), value), old);
-  fs.writeFileSync(dotenv, text);
-  fs.mkdirSync(folderOf(from), { recursive: true });
+  fs.writeFileSync(
+    dotenv,
+    fresh.reduce((text, [key, value]) => withVariable(text, variable(key), value), old),
+  );
+  fs.mkdirSync(folder, { recursive: true });
   for (const each of made) fs.writeFileSync(fileOf(each), textOf(each, lines.join('')));
   return made.map(fileOf);
 }
 
+/** The shipped pipelines that have variables: with a first file of the user's own they are no longer read. */
+const lostOf = (shipped: readonly Declared[], ours: Declared, from: Variables): readonly Declared[] =>
+  shipped
+    .filter(({ name, source }) => name !== ours.name || source.connector !== ours.source.connector)
+    .filter(({ source }) => from.names().some((one) => one.startsWith(`${source.prefix}_`)));
+
 /** What `--set key=value` gives, by key. The value of a secret may be `@` and the file that holds it. */
-function flagsOf(set: readonly string[], { settings }: Connector, from: Variables): Map<string, string> {
-  const values = new Map<string, string>();
+function flagsOf(set: readonly string[], { settings }: Connector, from: Variables): Values {
+  const values: Values = new Map();
   for (const pair of set) {
     const [, key = '', text = ''] = /^(\w+)=(.*)$/s.exec(pair) ?? [];
     const { isSecret } = settings[key] ?? unknown('setting', key, Object.keys(settings));

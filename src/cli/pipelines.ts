@@ -2,7 +2,7 @@
 import type { ConfiguredPipeline } from '../config/configured.ts';
 import {
   type Connector,
-  type Environment,
+  type OpenOptions,
   openSource as open,
   type ReadingOptions,
   readingOf,
@@ -28,7 +28,7 @@ export const reconciled = (config: Settings): readonly string[] =>
   config.pipelines.flatMap(({ name, connector }) => (connector.reconciles ? [name] : []));
 
 /** Names of the configured pipelines of `nightly`, in their order. */
-export function nightlyOf(config: Settings): readonly string[] {
+export function partsOfNightly(config: Settings): readonly string[] {
   const ready = configured(config).map(({ name }) => name);
   return config.nightly.pipelines.filter((name) => ready.includes(name));
 }
@@ -130,7 +130,7 @@ export async function openSource(
   pipeline: string,
   config: Settings,
   version: string,
-  listeners: Pick<Environment, 'observe' | 'onHttp' | 'budget'> = {},
+  listeners: Pick<OpenOptions, 'observe' | 'onHttp' | 'budget'> = {},
 ): Promise<Source> {
   const found = pipelineOf(config, pipeline);
   const values = valuesOf(found);

@@ -46,10 +46,12 @@ export const backfill: Verb<RunOptions & Record<'pipeline' | 'from' | 'to', stri
 export const reconcile: Verb<RunOptions & { pipeline: string }> = (context, options) =>
   runAsks(context, [options.pipeline], options, { does: 'reconcile' });
 
-type What = Pick<Ask, 'does' | 'window'>;
-
-async function runAsks(context: Context, pipelines: readonly string[], options: RunOptions, what: What) {
-  const { stream, dryRun } = options;
+async function runAsks(
+  context: Context,
+  pipelines: readonly string[],
+  { stream, dryRun }: RunOptions,
+  what: Pick<Ask, 'does' | 'window'>,
+): Promise<number> {
   const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
   return dryRun ? showPlan(context, asks) : runEach(context, asks, (ask) => runOne(context, ask));
 }
@@ -98,10 +100,12 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
-type Run<T> = (each: T) => Promise<number>;
-
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
-async function runEach<T extends lookup.Chosen>(context: Context, chosen: readonly T[], run: Run<T>) {
+async function runEach<T extends lookup.Chosen>(
+  context: Context,
+  chosen: readonly T[],
+  run: (each: T) => Promise<number>,
+): Promise<number> {
   const { signal, received } = context;
   const codes: number[] = [];
   for (const each of chosen) {

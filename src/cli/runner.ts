@@ -35,9 +35,12 @@ interface RunnerOptions {
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
-  const configured = lookup.nightlyOf(config);
-  type During = Pick<How, 'signal' | 'observe'>;
-  const during = <T>({ pipeline }: Ask, { signal, observe }: During, work: (deps: RunDeps) => Promise<T>) => {
+  const configured = lookup.partsOfNightly(config);
+  const during = <T>(
+    { pipeline }: Ask,
+    { signal, observe }: Pick<How, 'signal' | 'observe'>,
+    work: (deps: RunDeps) => Promise<T>,
+  ) => {
     const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
     return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
   };
@@ -79,7 +82,7 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
 async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions, runOne: RunOne) {
   const latest = performance.now() + hours(config.runHours);
-  const names = lookup.nightlyOf(config);
+  const names = lookup.partsOfNightly(config);
   const reconciled = lookup.reconciled(config);
   const parts: Part[] = [];
   const runEach = async (asks: Ask[]) => {

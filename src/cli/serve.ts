@@ -173,5 +173,5 @@ async function catalogueOf(config: Settings, version: string): Promise<Catalogue
     return { ...dag, streams: streams.flatMap(({ tables }) => tables) };
   });
   const needs = config.pipelines.map((each) => each.needs).join(' or ');
-  return [known(config.nightly, needs, lookup.nightlyOf(config)), ...(await Promise.all(dags))];
+  return [known(config.nightly, needs, lookup.partsOfNightly(config)), ...(await Promise.all(dags))];
 }

@@ -43,7 +43,7 @@ export const config: Verb = async (context) => {
   const timed = [...pipelines, nightly].map(({ name, file, jobs, ...each }) => ({
     pipeline: name,
     file,
-    configured: 'values' in each ? each.values !== undefined : lookup.nightlyOf(settings).length > 0,
+    configured: 'values' in each ? each.values !== undefined : lookup.partsOfNightly(settings).length > 0,
     schedule: jobs
       .map(({ does, on, within }) => `${does} ${within ?? `${on.cron} ${on.timeZone}`}`)
       .join(', '),

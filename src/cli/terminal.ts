@@ -1,6 +1,8 @@
-/** The two streams that a command writes to, each with its own colour and width. */
+/** The two streams that a command writes to, each with its own colour and width; and questions at a terminal. */
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
+import { Interrupted } from '../core/errors.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -62,3 +64,17 @@ export async function untilStopped(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
   clearInterval(alive);
 }
+
+/** Asks questions at a terminal; a hidden answer is not shown while it is typed. Throws Interrupted at the end of the input. */
+export const questions =
+  (input: NodeJS.ReadStream, err: Sink, signal: AbortSignal) =>
+  async (question: string, isHidden: boolean): Promise<string> => {
+    err.write(question);
+    // A terminal itself shows what is typed, unless readline takes that over. It shows nothing: it has no output.
+    const lines = createInterface({ input, terminal: isHidden, signal });
+    const [line]: string[] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+    lines.close();
+    if (isHidden) err.line();
+    if (line === undefined) throw new Interrupted('a question was not answered');
+    return line.trim();
+  };

@@ -141,10 +141,14 @@ export function readConfig<C extends Configurable>(
     shown: from.shown,
   };
   warnOfUnread(from, files);
-  const { problems } = from;
-  if (problems.length === 0) return config;
+  if (from.problems.length > 0) throw misconfigured(from.problems);
+  return config;
+}
+
+/** An error with these problems, one a line. */
+export function misconfigured(problems: readonly string[]): Misconfigured {
   const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  throw new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
+  return new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
 }
 
 /** A variable that is named like those that are read, and is not read itself. */

@@ -26,6 +26,7 @@ export interface ConfiguredPipeline<C extends Configurable = Configurable> {
 export interface Nightly {
   readonly name: 'nightly';
   readonly about: string;
+  /** Where its schedule is set, for people. */
   readonly file: string;
   readonly jobs: readonly Job[];
   /** Names of its pipelines, in their order. */
@@ -65,7 +66,7 @@ export function configuredOf<C extends Configurable>(
       return {
         ...{ name, about, file, connector: source.connector },
         ...{ values: reader.read(), needs: reader.needs(), nameOf: reader.nameOf },
-        jobs: jobsOf(options, defaults, nightly.pipelines.includes(name)),
+        jobs: jobsOf(options, defaults, nightly),
         ...(onSuccess && { onSuccess }),
       };
     });
@@ -81,12 +82,17 @@ const isSource = (source: Partial<SourceOf<Configurable>> | undefined): boolean 
   source?.connector !== undefined && source.given !== undefined;
 
 const pipelineKeys = ['name', 'about', 'source', 'schedule', 'exclude', 'onSuccess', 'is'];
+const scheduleKeys = ['sync', 'full', 'reconcile', 'timeZone'];
+const handoffKeys = ['dag', 'wait', 'params'];
 const nightlyKeys = ['about', 'schedule', 'timeZone', 'pipelines', 'onSuccess', 'is'];
 
 function checkKeys(from: Variables, file: string, given: object, keys: readonly string[]): void {
   for (const key of Object.keys(given).filter((key) => !keys.includes(key)))
     from.problem(`${file}: ${key}`, `is unknown${didYouMean(key, keys)}`);
 }
+
+const checkHandoff = (from: Variables, file: string, handoff: Handoff | undefined): void =>
+  checkKeys(from, `${file}: onSuccess`, handoff ?? {}, handoffKeys);
 
 function checkPipeline<C extends Configurable>(
   from: Variables,
@@ -95,6 +101,8 @@ function checkPipeline<C extends Configurable>(
 ): void {
   const { name, source } = options;
   checkKeys(from, file, options, pipelineKeys);
+  checkKeys(from, `${file}: schedule`, options.schedule ?? {}, scheduleKeys);
+  checkHandoff(from, file, options.onSuccess);
   const problem = (what: string) => from.problem(`${file}: name`, what);
   if (!/^[a-z][a-z0-9_-]{0,39}$/.test(name))
     problem(`“${name}” is not small letters, digits, - and _ (40 at most)`);
@@ -106,16 +114,17 @@ function checkPipeline<C extends Configurable>(
 }
 
 function jobsOf<C extends Configurable>(
-  { source: { connector }, schedule = {} }: PipelineOptions<C>,
+  { name, source: { connector }, schedule = {} }: PipelineOptions<C>,
   defaults: Defaults,
-  isInNightly: boolean,
+  nightly: Nightly,
 ): readonly Job[] {
   const { sync, full, reconcile = everySunday, timeZone = defaults.timeZone } = schedule;
-  const within = isInNightly && sync === undefined ? ({ within: 'nightly' } as const) : {};
+  const isPart = sync === undefined && nightly.pipelines.includes(name);
+  const within = isPart ? ({ within: nightlyName } as const) : {};
   const job = (does: Job['does'], cron: string | false | undefined, more = {}): readonly Job[] =>
     cron ? [{ does, on: { cron, timeZone }, ...more }] : [];
   return [
-    ...job('sync', sync ?? (isInNightly && defaults.schedule), within),
+    ...(isPart ? nightly.jobs.map((each) => ({ ...each, ...within })) : job('sync', sync)),
     ...job('full', full),
     ...job('reconcile', connector.reconciles === true && reconcile, within),
   ];
@@ -134,6 +143,7 @@ function nightlyOf<C extends Configurable>(
   const { schedule = defaults.schedule, timeZone = defaults.timeZone, about, onSuccess } = options;
   const file = one?.file ?? '';
   checkKeys(from, file, options, nightlyKeys);
+  checkHandoff(from, file, onSuccess);
   const names = all.map((each) => each.options.name);
   const without = all.filter((each) => each.options.schedule?.sync === undefined);
   const { pipelines = without.map((each) => each.options.name) } = options;

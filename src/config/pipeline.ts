@@ -26,10 +26,9 @@ export interface Handoff {
 
 /** Where a connector says what is wrong with its settings. */
 export interface Report {
-  problem(key: string, what: string): void;
+  /** `instead`: another setting that would do. */
+  problem(key: string, what: string, instead?: string): void;
   warn(key: string, what: string): void;
-  /** As the user knows the setting: TRACKER_EMAIL, or the file and the key. */
-  nameOf(key: string): string;
 }
 
 /** What the configuration needs to know of a connector. */

@@ -5,13 +5,18 @@ import { isVariable, type Setting, variableOf } from './settings.ts';
 import { didYouMean } from './suggest.ts';
 import { shownValue, type Variables } from './variables.ts';
 
-/** Settings that say how a source is read, not which. */
-const ofReading = ['exclude', 'concurrency', 'requestsPerSecond'];
+/** What is wrong with a setting, and the key of another one that would do instead. */
+interface Complaint {
+  readonly what: string;
+  readonly instead: string | undefined;
+}
 
 export class SourceReader implements Report {
   readonly #from: Variables;
   readonly #file: string;
   readonly #source: SourceOf<Configurable>;
+  /** By key. */
+  readonly complaints = new Map<string, Complaint>();
 
   constructor(from: Variables, file: string, source: SourceOf<Configurable>) {
     [this.#from, this.#file, this.#source] = [from, file, source];
@@ -29,8 +34,8 @@ export class SourceReader implements Report {
       settings.map(([key, setting]) => [key, this.#value(key, setting, texts.get(key))]),
     );
     const names = settings.filter(([key, { isRequired, schema }]) => {
-      if (texts.get(key) === undefined || ofReading.includes(key)) return false;
-      return isRequired || schema.safeParse(undefined).data === undefined;
+      // What has a default says how a source is read, not which.
+      return texts.get(key) !== undefined && (isRequired || schema.safeParse(undefined).data === undefined);
     });
     if (prefix !== undefined && names.length === 0) return undefined;
     for (const [key, { about, isRequired }] of settings)
@@ -39,7 +44,11 @@ export class SourceReader implements Report {
     return values;
   }
 
-  readonly problem = (key: string, what: string): void => this.#from.problem(this.nameOf(key), what);
+  readonly problem = (key: string, what: string, instead?: string): void => {
+    this.complaints.set(key, { what, instead });
+    const or = instead === undefined ? '' : `; or set ${this.nameOf(instead)}`;
+    this.#from.problem(this.nameOf(key), what + or);
+  };
 
   readonly warn = (key: string, what: string): void => this.#from.warn(this.nameOf(key), what);
 
@@ -83,14 +92,16 @@ export class SourceReader implements Report {
 
   #value(key: string, { schema, isSecret }: Setting, text: string | undefined): unknown {
     const [from, name, variable] = [this.#from, this.nameOf(key), this.#variable(key)];
+    const { success, data, error } = schema.safeParse(text);
     // What must be given and is not is reported with what it is for.
-    const value = text === undefined ? schema.safeParse(undefined).data : from.parse(name, schema, text);
+    if (!success && text !== undefined) this.problem(key, error.issues[0]?.message ?? 'is not valid');
+    const value = success ? data : schema.safeParse(undefined).data;
     const origin = text === undefined ? 'default' : 'pipeline file';
     from.shown.push({
       ...{ name, variable, isSecret, value: shownValue(value) },
       from: variable === undefined ? origin : from.originOf(variable),
     });
-    const url = /Url$/.test(key) ? URL.parse(String(value)) : null;
+    const url = typeof value === 'string' ? URL.parse(value) : null;
     if (url?.protocol === 'http:' && !isThisMachine(url.hostname))
       this.warn(key, `credentials go to ${url.host} unencrypted; use https where the server has it`);
     return value;

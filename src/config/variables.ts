@@ -34,7 +34,7 @@ export class Variables {
   readonly cwd: string;
   readonly problems: string[] = [];
   readonly warnings: string[] = [];
-  /** What was read, in its order, for \`tidemark config\`. */
+  /** What was read, in its order, for `tidemark config`. */
   readonly shown: Shown[] = [];
   /** Highest precedence first. */
   readonly #layers: readonly Texts[];

@@ -12,7 +12,7 @@ import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 export type { HttpEvent } from '../http/http-options.ts';
 
 /** What the program gives to a source that is opened. */
-export interface Environment {
+export interface OpenOptions {
   readonly pipeline: string;
   readonly version: string;
   readonly proxies: NonNullable<HttpOptions['proxies']>;
@@ -29,7 +29,7 @@ export interface Environment {
 }
 
 /** What `open` of a connector gets besides its settings. */
-export interface Tools extends Environment {
+export interface Tools extends OpenOptions {
   /** What all clients of this source share: version, proxies, requests at once and a second, as configured. */
   readonly httpOptions: Partial<HttpOptions>;
   /** An HTTP client with retries, deadlines and rate limits. Throws Misconfigured for a base URL that is none. */
@@ -68,6 +68,7 @@ export interface ReadingOptions {
 /** Settings that every connector has; one may declare them anew with other defaults. */
 const common = {
   exclude: setting.list('streams to leave out, separated by commas'),
+  // Fast enough for a source that answers within 50 ms, and below the limits that vendors publish.
   concurrency: setting.integer('requests at once', 1, 64).default(8),
   requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
 };
@@ -87,7 +88,7 @@ export interface Connector<S extends Settings = Settings> extends Configurable<S
   openEngine?(
     values: ValuesOf<S>,
     dags: readonly string[],
-    proxies: Environment['proxies'],
+    proxies: OpenOptions['proxies'],
   ): Promise<Engine & { close(): Promise<void> }>;
 }
 
@@ -130,9 +131,9 @@ export const readingOf = (connector: Connector, values: Values): ReadingOptions 
 export async function openSource(
   connector: Connector,
   values: Values,
-  environment: Environment,
+  options: OpenOptions,
 ): Promise<Source> {
-  const { pipeline, version, proxies, observe, onHttp, budget, retry } = environment;
+  const { pipeline, version, proxies, observe, onHttp, budget, retry } = options;
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {
     ...{ version, proxies, concurrency: Number(values.concurrency) },
@@ -142,7 +143,7 @@ export async function openSource(
     ...(perSecond > 0 && { rates: [{ name: 'all', covers: () => true, perSecond, burst: 1 }] }),
   };
   const opened = await connector.open(values, {
-    ...environment,
+    ...options,
     httpOptions,
     http: (options) => createHttp({ ...httpOptions, ...options }),
     note: (message) => observe?.({ type: 'note', pipeline, level: 'warn', message }),

@@ -72,7 +72,7 @@ export const rateLimit = (
         release();
       }
     },
-    /** For `ms` from now no request leaves, or none like `request`; a longer pause is kept. Other processes are told. */
+    /** For `ms` from now no request leaves, or none like `request`; a longer pause is kept. It holds for other processes, too. */
     pause(ms: number, request?: Request): void {
       const name = request === undefined ? wholeSource : nameOf(request);
       keepQuiet(name, ms);

@@ -20,7 +20,7 @@ export interface Sharing extends Required<Pick<HttpOptions, 'observe' | 'wall'>>
   readonly closing: AbortSignal;
 }
 
-/** `paused` gets each pause in force, by the name it was told by ('': the whole source), and the ms left of it. */
+/** `paused` gets each pause in force: its name ('' for the whole source) and the ms left of it. */
 export const sharedLimits = (sharing: Sharing, time: Time, paused: (name: string, ms: number) => void) => {
   const { budget, source, observe, wall, closing } = sharing;
   let isReported = false;
@@ -59,8 +59,8 @@ export const sharedLimits = (sharing: Sharing, time: Time, paused: (name: string
 };
 
 /**
- * Takes as many as wait, at most 100 ms of the rate, and lets them go one after the other at their times. A place for which nobody comes is
- * lost: later its request would leave beside those that others have taken since. `take` resolves with the ms until the first may leave.
+ * Takes as many as wait, at most 100 ms of the rate, and lets them go one after the other at their times. A place that no
+ * request takes in time expires: its request would leave beside those that others have taken since. `take` resolves with the ms until the first may leave.
  */
 const grantsOf = (rate: Rate, time: Time, take: (...args: Parameters<Grants>) => Promise<number>): Grants => {
   const stepMs = 1000 / rate.perSecond;

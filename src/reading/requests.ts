@@ -47,7 +47,8 @@ export const changesBy = (created: string, updated: string, scope = ''): Windows
   instant: (record, field) => instantAt(record, field === 'created' ? created : updated),
 });
 
-const instantAt = (record: Json, key: string): bigint | undefined => {
+/** The instant under a key (microseconds UTC); undefined where there is none: the transform then rejects the record. */
+export const instantAt = (record: Json, key: string): bigint | undefined => {
   const value = at(record, key);
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   try {

@@ -79,8 +79,9 @@ export async function stopRequest(db: Db, id: string, by: string): Promise<void>
 
 /** An ask as `ops.dag_runs` holds it. */
 type AskRow = Pick<Ask, 'pipeline' | 'does'> &
-  Record<'window_from' | 'window_to', Date | null> &
-  Record<'streams', readonly string[] | null>;
+  Record<'window_from' | 'window_to', Date | null> & {
+    readonly streams: readonly string[] | null;
+  };
 
 const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
   ...{ pipeline, does },

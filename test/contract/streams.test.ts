@@ -14,8 +14,6 @@ const streams = openTracker({
   start: new Date('2000-01-01T00:00:00Z'),
   changes: 'auto',
   groups: [],
-  concurrency: 1,
-  requestsPerSecond: 0,
 }).streams.map(({ name, optional, table, children }) => ({
   stream: name,
   promised: optional !== true,

@@ -111,7 +111,7 @@ async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | u
   script.at({ times: Number.POSITIVE_INFINITY }, () => clock.advance(300));
   for (const event of step.during) plan(event);
   const how = {
-    settings: { concurrency: step.concurrency },
+    http: { concurrency: step.concurrency },
     signal: stop.signal,
     deps: { lookbackMs, concurrency: step.concurrency },
   };

@@ -25,8 +25,6 @@ export const settingsFor = (tracker: TrackerSimulator): TrackerSettings => ({
   start: new Date('2000-01-01T00:00:00Z'),
   changes: 'auto',
   groups: [],
-  concurrency: 4,
-  requestsPerSecond: 0,
 });
 
 export async function openRig(
@@ -40,7 +38,7 @@ export async function openRig(
     (_, how) =>
       openTracker(
         { ...settingsFor(tracker), ...settings, ...how.settings },
-        { http: { ...hasty, ...how.http } },
+        { http: { ...hasty, concurrency: 4, ...how.http } },
       ),
     {
       lookbackMs: 86_400_000,

@@ -37,14 +37,10 @@ export const settings = {
     .oneOf('by which field changes are found; auto asks the server', 'auto', 'updated', 'created')
     .default('auto'),
   createdWindowDays: setting
-    .integer('with changes = created, issues of so many days are read again each time', 1, 36_500)
+    .integer('days of issues that are read again each time, where changes is created', 1, 36_500)
     .default(180),
   lookbackHours: setting.integer('how far behind the last run the next one begins', 0, 87_600).default(24),
   groups: setting.list('groups whose members are read where the server lists no groups'),
-  exclude: setting.list('streams to leave out, separated by commas'),
-  // Fast enough for a source that answers within 50 ms, and below the vendor's published limits.
-  concurrency: setting.integer('requests at once', 1, 64).default(8),
-  requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
 };
 
 export type TrackerConfig = ValuesOf<typeof settings>;
@@ -56,11 +52,11 @@ const needed = {
   oauth: ['clientId', 'clientSecret'],
 } as const;
 
-export function check(values: Partial<TrackerConfig>, { problem, nameOf }: Report): void {
+export function check(values: Partial<TrackerConfig>, { problem }: Report): void {
   const { auth = 'basic' } = values;
-  const other = auth === 'basic' ? `; to sign in another way set ${nameOf('auth')}` : '';
+  const instead = auth === 'basic' ? 'auth' : undefined;
   for (const key of needed[auth])
-    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}${other}`);
+    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}`, instead);
 }
 
 /** What `check` has found to be whole. */

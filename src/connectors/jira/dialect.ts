@@ -3,11 +3,12 @@
  * run.
  */
 
-import { BadData, Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { instantToDate, minutes, parseInstant, seconds } from '../../core/time.ts';
+import { instantToDate, minutes, seconds } from '../../core/time.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
+import { instantAt } from '../../reading/requests.ts';
 import type { Account } from './account.ts';
 import {
   type DateForm,
@@ -108,20 +109,9 @@ const askerOf =
     }
   };
 
-/**
- * An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant: the transform then
- * rejects the record.
- */
-export const instantOf = (record: Json, field: Window['field']): bigint | undefined => {
-  const value = at(at(record, 'fields'), field);
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  try {
-    return parseInstant(value);
-  } catch (cause) {
-    if (cause instanceof BadData) return undefined;
-    throw cause;
-  }
-};
+/** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant. */
+export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
+  instantAt(at(record, 'fields'), field);
 
 /** The total that an answer states. */
 export const totalOf = (body: Json): number | undefined => {

@@ -22,11 +22,7 @@ import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.t
 import { issueMapper } from './transform/issue.ts';
 
 /** What opening a tracker takes. */
-export interface TrackerSettings
-  extends Pick<
-    TrackerConfig,
-    'baseUrl' | 'start' | 'changes' | 'groups' | 'concurrency' | 'requestsPerSecond'
-  > {
+export interface TrackerSettings extends Pick<TrackerConfig, 'baseUrl' | 'start' | 'changes' | 'groups'> {
   readonly jql?: string | undefined;
   readonly auth: Auth;
 }
@@ -34,7 +30,7 @@ export interface TrackerSettings
 export interface TrackerDeps {
   /** Receives what was found out that a person should know. */
   readonly note?: (message: string) => void;
-  /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
+  /** Further settings of the HTTP client: requests at once and a second, version, deadlines, retries, its own events. */
   readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 }
 
@@ -45,7 +41,10 @@ export interface TrackerDeps {
 export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Opened => {
   const filter = filterOf(settings.jql);
   const { note = () => undefined } = deps;
-  const http = trackerHttp(createHttp(httpOptions(settings, deps)), note);
+  const http = trackerHttp(
+    createHttp({ ...deps.http, baseUrl: settings.baseUrl, auth: settings.auth }),
+    note,
+  );
   const account = memoizeAsync((signal) => askAccount(http, signal));
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
@@ -105,19 +104,6 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
   boardSprints,
   sprintIssues,
 ];
-
-const httpOptions = (
-  { baseUrl, auth, concurrency, requestsPerSecond }: TrackerSettings,
-  deps: TrackerDeps,
-): HttpOptions => ({
-  ...deps.http,
-  baseUrl,
-  auth,
-  concurrency,
-  rates: [{ name: 'all', covers: () => true, perSecond: requestsPerSecond, burst: 1 }].filter(
-    ({ perSecond }) => perSecond > 0,
-  ),
-});
 
 /**
  * Errors that end a run; any other is a problem of the search only, whose streams then fail by themselves.

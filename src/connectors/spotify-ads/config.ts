@@ -50,8 +50,6 @@ export const settings = {
     .default('X-Service-Ads-Sdk'),
   // No report is older; each quarter of a year is asked for by itself.
   start: setting.instant('where the history of reports begins').default(new Date('2015-01-01T00:00:00Z')),
-  exclude: setting.list('streams to leave out, separated by commas'),
-  concurrency: setting.integer('requests at once', 1, 64).default(8),
   requestsPerSecond: setting.rate('requests a second at most, of all endpoints together').default(50),
   reportRequestsPerSecond: setting.rate('requests for reports a second at most').default(5),
   reportHosts: setting
@@ -65,13 +63,12 @@ export const settings = {
 export type AdsConfig = ValuesOf<typeof settings>;
 
 /** An access token, or everything that it takes to get one. */
-export function check(values: Partial<AdsConfig>, { problem, warn, nameOf }: Report): void {
+export function check(values: Partial<AdsConfig>, { problem, warn }: Report): void {
   const { baseUrl, accessToken } = values;
   if (baseUrl !== undefined && !baseUrl.endsWith('/ads/v3')) warn('baseUrl', 'usually ends with /ads/v3');
   if (accessToken !== undefined) return;
   for (const key of ['clientId', 'clientSecret', 'refreshToken', 'tokenUrl'] as const)
-    if (values[key] === undefined)
-      problem(key, `is missing: ${settings[key].about}; or give ${nameOf('accessToken')} instead`);
+    if (values[key] === undefined) problem(key, `is missing: ${settings[key].about}`, 'accessToken');
 }
 
 /** What `check` has found to be whole. */

@@ -181,7 +181,7 @@ export class NestedLists {
     const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
     if (!matched) return { ...list, records, error: new Transient(message) };
     const ids = new Set(records.map((record) => walk.id(record)));
-    // Without a total, nothing at all is no proof either.
+    // An empty list that states no total proves nothing either.
     const isUnstated = expected === null && fetched === 0;
     const isLacking = isUnstated || lists.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
     if (isLacking && doubt === undefined) throw new ShownLess(message);

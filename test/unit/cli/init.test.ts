@@ -120,14 +120,14 @@ test('what is missing is refused with the flags that give it, and no pipeline fi
   expect(err.split('\n')).toEqual([
     expect.stringContaining('3 problems'),
     expect.stringMatching(/^ {4}--set baseUrl=…: is missing: the address of the site/),
-    expect.stringMatching(/^ {4}--set email=…: is missing: the e-mail .*another way set --set auth=…$/),
+    expect.stringMatching(/^ {4}--set email=…: is missing: the e-mail .*; or --set auth=…$/),
     expect.stringMatching(/^ {4}--set apiToken=…: is missing: an API token/),
     '',
   ]);
   expect({ made: at.has('pipelines'), env: at.read('.env') }).toEqual({ made: false, env: example });
   const ads = await at.run(['init', 'spotify-ads', '--set', 'baseUrl=https://x.example/ads/v3']);
   expect(ads.err).toContain(
-    '--set clientId=…: is missing: the id of the registered app; or give --set accessToken=…',
+    '--set clientId=…: is missing: the id of the registered app; or --set accessToken=…',
   );
 });
 

@@ -72,6 +72,16 @@ test.each([
   ],
   ['an unknown key', tracker(`shedule: {}`), 'pipelines/web.ts: shedule: is unknown; did you mean schedule?'],
   [
+    'an unknown key of its schedule',
+    tracker(`schedule: { recncile: false }`),
+    'pipelines/web.ts: schedule: recncile: is unknown; did you mean reconcile?',
+  ],
+  [
+    'an unknown key of its hand-off',
+    tracker(`onSuccess: { dag: 'report', wiat: true }`),
+    'pipelines/web.ts: onSuccess: wiat: is unknown; did you mean wait?',
+  ],
+  [
     'a secret in the file',
     tracker('', `baseUrl: 'https://x.example', email: 'me@x.example', apiToken: 't0p-s3cret'`),
     "pipelines/web.ts: apiToken: a secret does not belong into a file that is shared: write secret('NAME')",
@@ -147,6 +157,14 @@ test('a pipeline with a schedule of its own is not a part of nightly, unless nig
     flow: [{ does: 'sync', on: { cron: '30 1 * * *', timeZone: 'Asia/Tokyo' }, within: 'nightly' }],
     web: [{ does: 'sync', on: { cron: '0 4 * * *', timeZone: 'Europe/Berlin' } }],
   });
+});
+
+test('a part of nightly has the time that the file of nightly says', async () => {
+  const flow = `${head}export default pipeline({ name: 'flow', source: dagu({ baseUrl: 'http://127.0.0.1:1' }) });`;
+  const late = `${head}export default nightly({ schedule: '45 3 * * *', timeZone: 'Europe/Berlin' });`;
+  const { pipelines } = await load({ 'pipelines/flow.ts': flow, 'pipelines/nightly.ts': late });
+  const on = { cron: '45 3 * * *', timeZone: 'Europe/Berlin' };
+  expect(pipelines[0]?.jobs).toEqual([{ does: 'sync', on, within: 'nightly' }]);
 });
 
 test('TIDEMARK_PIPELINES names the folder, and an empty one is refused', async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { status, total } from '../../../../simulators/shared/faults.ts';
 import type { When } from '../../../../simulators/shared/script.ts';
+import { openSource } from '../../../../src/connectors/connector.ts';
+import { cheapest } from '../../../../src/connectors/jira/account.ts';
 import { systemFields } from '../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { AuthFailed, Forbidden, Missing } from '../../../../src/core/errors.ts';
 import { basic } from '../../../../src/http/auth.ts';
+import { configOf } from '../../../support/config.ts';
 import { dialects } from '../../../support/small-site.ts';
 import { now, type Opened, opened } from './opened.ts';
 
@@ -224,8 +227,18 @@ it('an answer that is no list is no empty list', async () => {
 });
 
 it('no more requests a second are sent than TRACKER_REQUESTS_PER_SECOND allows', async () => {
-  const tracker = await opened({ issues: 1 }, { requestsPerSecond: 2 });
-  await Promise.all(['projects', 'priorities', 'statuses'].map((name) => tracker.read(name)));
+  const { simulator, signal } = await opened({ issues: 1 });
+  const { url, email, token } = simulator;
+  const variables = { TRACKER_BASE_URL: url, TRACKER_EMAIL: email, TRACKER_API_TOKEN: token };
+  const config = configOf({ ...variables, TRACKER_REQUESTS_PER_SECOND: '2' }, import.meta.dirname);
+  const tracker = config.pipelines.find(({ name }) => name === 'tracker');
+  if (tracker?.values === undefined) throw new Error('the tracker is not configured');
+  const source = await openSource(tracker.connector, tracker.values, {
+    ...{ pipeline: 'tracker', version: 'test', proxies: { except: [] }, home: '' },
+    lock: async () => ({ release: () => undefined }),
+  });
+  await Promise.all([1, 2, 3].map(() => source.http.send(cheapest, signal)));
   // Sent together, the second and the third wait half a second each.
-  expect(tracker.source.http.counters.throttledMs).toBeGreaterThan(500);
+  expect(source.http.counters.throttledMs).toBeGreaterThan(500);
+  await source.close();
 });
