@@ -9,27 +9,28 @@ export const budgets: Readonly<Record<string, number>> = {
   'toolkit.ts': 30,
   'run.ts': 46,
   core: 1428,
-  config: 777,
+  config: 817,
   http: 1106,
   reading: 1332,
-  'connectors/jira': 2340,
+  'connectors/jira': 2400,
   'connectors/spotify-ads': 2755,
   'connectors/dagu': 800,
   'connectors/connector.ts': 115,
   engine: 2680,
   load: 1400,
   queries: 915,
-  warehouse: 755,
+  bi: 680,
+  warehouse: 835,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 1948,
+  cli: 2088,
 };
 
 /** The limit for all of `src`. */
-export const limit = 23_200;
+export const limit = 24_200;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

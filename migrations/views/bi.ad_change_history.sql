@@ -5,7 +5,7 @@ select
   h.ad_account_id,
   ac.name as ad_account_name,
   h.changed_at,
-  (h.changed_at at time zone 'UTC')::date as changed_date,
+  (h.changed_at at time zone ops.reporting_time_zone())::date as changed_date,
   h.entity_type,
   h.entity_id,
   h.entity_name,
@@ -36,7 +36,7 @@ comment on column bi.ad_change_history.change_id is 'Change id; the fields chang
 comment on column bi.ad_change_history.ad_account_id is 'Ad account id.';
 comment on column bi.ad_change_history.ad_account_name is 'Name of the ad account.';
 comment on column bi.ad_change_history.changed_at is 'When it was changed (UTC).';
-comment on column bi.ad_change_history.changed_date is 'Day of the change in UTC.';
+comment on column bi.ad_change_history.changed_date is 'Day of the change in the reporting time zone.';
 comment on column bi.ad_change_history.entity_type is 'What was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.';
 comment on column bi.ad_change_history.entity_id is 'Its id.';
 comment on column bi.ad_change_history.entity_name is 'Its name.';

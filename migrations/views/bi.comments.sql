@@ -15,11 +15,11 @@ select
   c.updated_at > c.created_at as is_edited,
   c.created_at,
   c.updated_at,
-  (c.created_at at time zone 'UTC')::date as created_date,
+  (c.created_at at time zone ops.reporting_time_zone())::date as created_date,
   c._synced_at as synced_at
 from tracker.comments c
 join ops.sources s on s.source_id = c.source_id
-join tracker.issues i on i.source_id = c.source_id and i.id = c.issue_id and i._deleted_at is null
+join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
 left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
@@ -41,5 +41,5 @@ comment on column bi.comments.is_public is 'Service desk: true when customers se
 comment on column bi.comments.is_edited is 'True when it was edited after it was written.';
 comment on column bi.comments.created_at is 'When it was written (UTC).';
 comment on column bi.comments.updated_at is 'When it was last edited (UTC).';
-comment on column bi.comments.created_date is 'Day on which it was written, in UTC.';
+comment on column bi.comments.created_date is 'Day on which it was written, in the reporting time zone.';
 comment on column bi.comments.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -8,7 +8,7 @@ select
   i.project_id::text as project_id,
   p.key as project_key,
   c.changed_at,
-  (c.changed_at at time zone 'UTC')::date as changed_date,
+  (c.changed_at at time zone ops.reporting_time_zone())::date as changed_date,
   c.author_id as changed_by_id,
   u.display_name as changed_by_name,
   c.field_id,
@@ -19,7 +19,7 @@ select
   c.to_id as new_id
 from tracker.issue_changelog c
 join ops.sources s on s.source_id = c.source_id
-join tracker.issues i on i.source_id = c.source_id and i.id = c.issue_id and i._deleted_at is null
+join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
 left join tracker.fields f on f.source_id = c.source_id and f.id = c.field_id;
@@ -33,7 +33,7 @@ comment on column bi.issue_changes.issue_key is 'Issue key of today, e.g. PROJ-7
 comment on column bi.issue_changes.project_id is 'Id of the project the issue is in today; stable.';
 comment on column bi.issue_changes.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_changes.changed_at is 'When it was changed (UTC).';
-comment on column bi.issue_changes.changed_date is 'Day of the change in UTC.';
+comment on column bi.issue_changes.changed_date is 'Day of the change in the reporting time zone.';
 comment on column bi.issue_changes.changed_by_id is 'Who changed it, see bi.users.user_id.';
 comment on column bi.issue_changes.changed_by_name is 'Who changed it, as shown.';
 comment on column bi.issue_changes.field_id is 'Field id, e.g. status or customfield_10016.';

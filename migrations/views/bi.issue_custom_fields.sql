@@ -13,7 +13,7 @@ select
   (
     case when n.number = 0 or abs(n.number) between 1e-300 and 1e300 then n.number end
   )::double precision as value_number
-from tracker.issues i
+from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 cross join lateral jsonb_each(i.custom_fields) as e (field_id, value)
@@ -23,8 +23,7 @@ cross join lateral jsonb_array_elements(
 cross join lateral (
   select case when jsonb_typeof(v.value) = 'number' then (v.value #>> '{}')::numeric end
 ) as n (number)
-left join tracker.fields f on f.source_id = i.source_id and f.id = e.field_id
-where i._deleted_at is null;
+left join tracker.fields f on f.source_id = i.source_id and f.id = e.field_id;
 
 comment on view bi.issue_custom_fields is 'Custom fields that are set, for discovery; one row per live issue, field and value (several values, several rows).';
 comment on column bi.issue_custom_fields.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

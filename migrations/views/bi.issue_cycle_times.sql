@@ -11,7 +11,7 @@ select
   c.first_started_at,
   c.first_done_at,
   case when c.is_done then c.last_done_at end as done_at,
-  (case when c.is_done then c.last_done_at end at time zone 'UTC')::date as done_date,
+  (case when c.is_done then c.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
   round(
     case when c.is_done then greatest(0, extract(epoch from c.last_done_at - c.created_at)) end / 86400, 3
   )::numeric(18,3) as lead_time_days,
@@ -84,7 +84,7 @@ comment on column bi.issue_cycle_times.created_at is 'When it was created (UTC).
 comment on column bi.issue_cycle_times.first_started_at is 'When it was first in progress (UTC); null if never.';
 comment on column bi.issue_cycle_times.first_done_at is 'When it was first done (UTC); null if never.';
 comment on column bi.issue_cycle_times.done_at is 'When it last became done (UTC); null while it is not done.';
-comment on column bi.issue_cycle_times.done_date is 'Day of done_at in UTC.';
+comment on column bi.issue_cycle_times.done_date is 'Day of done_at in the reporting time zone.';
 comment on column bi.issue_cycle_times.lead_time_days is 'Days of 24 hours from creation to done_at.';
 comment on column bi.issue_cycle_times.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null if it was never in progress.';
 comment on column bi.issue_cycle_times.todo_days is 'Days spent in statuses of the category todo, until now.';

@@ -8,7 +8,7 @@ select
   l.label as issue_label
 from tracker.issue_labels l
 join ops.sources s on s.source_id = l.source_id
-join tracker.issues i on i.source_id = l.source_id and i.id = l.issue_id and i._deleted_at is null
+join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id;
 
 comment on view bi.issue_labels is 'Labels; one row per live issue and label.';

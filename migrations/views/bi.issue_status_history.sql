@@ -22,7 +22,7 @@ select
   end as transition,
   h.entered_at,
   h.left_at,
-  (h.entered_at at time zone 'UTC')::date as entered_date,
+  (h.entered_at at time zone ops.reporting_time_zone())::date as entered_date,
   h.entered_by as entered_by_id,
   u.display_name as entered_by_name,
   h.left_at is null as is_current,
@@ -49,7 +49,7 @@ comment on column bi.issue_status_history.previous_status_category is 'Category 
 comment on column bi.issue_status_history.transition is 'How it came there: new, forward, backward, lateral (same category), reopened (left done), or unknown.';
 comment on column bi.issue_status_history.entered_at is 'When the stay began (UTC); of the first stay when the issue was created.';
 comment on column bi.issue_status_history.left_at is 'When the stay ended (UTC); null for the status of today.';
-comment on column bi.issue_status_history.entered_date is 'Day of entered_at in UTC.';
+comment on column bi.issue_status_history.entered_date is 'Day of entered_at in the reporting time zone.';
 comment on column bi.issue_status_history.entered_by_id is 'Who moved it there; for the first stay the creator, see bi.users.user_id.';
 comment on column bi.issue_status_history.entered_by_name is 'Who moved it there, as shown.';
 comment on column bi.issue_status_history.is_current is 'True for the stay that lasts.';

@@ -40,8 +40,8 @@ select
   i.created_at,
   i.updated_at,
   i.resolved_at,
-  (i.created_at at time zone 'UTC')::date as created_date,
-  (i.resolved_at at time zone 'UTC')::date as resolved_date,
+  (i.created_at at time zone ops.reporting_time_zone())::date as created_date,
+  (i.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
   (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
   round(i.original_estimate_seconds / 3600.0, 2)::numeric(18,2) as original_estimate_hours,
   round(i.remaining_estimate_seconds / 3600.0, 2)::numeric(18,2) as remaining_estimate_hours,
@@ -50,7 +50,7 @@ select
   i.watchers,
   coalesce(st.category, 'unknown') <> 'done' as is_open,
   coalesce(
-    i.due_date < (now() at time zone 'UTC')::date and coalesce(st.category, 'unknown') <> 'done', false
+    i.due_date < (now() at time zone ops.reporting_time_zone())::date and coalesce(st.category, 'unknown') <> 'done', false
   ) as is_overdue,
   round(
     greatest(
@@ -65,7 +65,7 @@ select
     3
   )::numeric(18,3) as age_days,
   i._synced_at as synced_at
-from tracker.issues i
+from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
@@ -74,8 +74,7 @@ left join tracker.priorities pr on pr.source_id = i.source_id and pr.id = i.prio
 left join tracker.users ua on ua.source_id = i.source_id and ua.id = i.assignee_id
 left join tracker.users ur on ur.source_id = i.source_id and ur.id = i.reporter_id
 left join tracker.issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
-left join tracker.issues ep on ep.source_id = i.source_id and ep.id = i.epic_id
-where i._deleted_at is null;
+left join tracker.issues ep on ep.source_id = i.source_id and ep.id = i.epic_id;
 
 comment on view bi.issues is 'Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.';
 comment on column bi.issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
@@ -107,8 +106,8 @@ comment on column bi.issues.due_date is 'Due day; a calendar day without a time 
 comment on column bi.issues.created_at is 'When it was created (UTC).';
 comment on column bi.issues.updated_at is 'When it was last changed at the source (UTC).';
 comment on column bi.issues.resolved_at is 'When it was resolved (UTC); null while unresolved.';
-comment on column bi.issues.created_date is 'Day of creation in UTC.';
-comment on column bi.issues.resolved_date is 'Day of resolution in UTC.';
+comment on column bi.issues.created_date is 'Day of creation in the reporting time zone.';
+comment on column bi.issues.resolved_date is 'Day of resolution in the reporting time zone.';
 comment on column bi.issues.story_points is 'Story points of today, to four decimals; null if not estimated.';
 comment on column bi.issues.original_estimate_hours is 'Original estimate in hours of work.';
 comment on column bi.issues.remaining_estimate_hours is 'Remaining estimate in hours of work.';
@@ -116,6 +115,6 @@ comment on column bi.issues.time_spent_hours is 'Time logged in hours of work, w
 comment on column bi.issues.votes is 'How many people voted for it.';
 comment on column bi.issues.watchers is 'How many people watch it.';
 comment on column bi.issues.is_open is 'True unless the status is in the category done.';
-comment on column bi.issues.is_overdue is 'True when open and the due day is before today in UTC.';
+comment on column bi.issues.is_overdue is 'True when open and the due day is before today in the reporting time zone.';
 comment on column bi.issues.age_days is 'Days from creation to now; of a done issue to its resolution (where it has none, its last change).';
 comment on column bi.issues.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -23,7 +23,7 @@ select
     end
   )::numeric(28,6) as difference,
   v.seen_at,
-  (v.seen_at at time zone 'UTC')::date - v.day as days_later,
+  (v.seen_at at time zone ops.reporting_time_zone())::date - v.day as days_later,
   v._run_id::text as run_id
 from ads.report_revisions v
 join ops.sources s on s.source_id = v.source_id

@@ -9,7 +9,7 @@ select
   x.reason,
   x.started_at,
   x.finished_at,
-  (x.started_at at time zone 'UTC')::date as started_date,
+  (x.started_at at time zone ops.reporting_time_zone())::date as started_date,
   extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
   x.slices,
   x.expected as records_expected,
@@ -37,7 +37,7 @@ comment on column bi.stream_runs.status is 'ok, unavailable, forbidden, partial 
 comment on column bi.stream_runs.reason is 'Why it is not ok.';
 comment on column bi.stream_runs.started_at is 'When the run began with the stream (UTC).';
 comment on column bi.stream_runs.finished_at is 'When it was done with it (UTC); null while running.';
-comment on column bi.stream_runs.started_date is 'Day of started_at in UTC.';
+comment on column bi.stream_runs.started_date is 'Day of started_at in the reporting time zone.';
 comment on column bi.stream_runs.duration_seconds is 'How long it took, in seconds; null while running.';
 comment on column bi.stream_runs.slices is 'Slices read to their end.';
 comment on column bi.stream_runs.records_expected is 'Records the source said it has; null where it does not say.';

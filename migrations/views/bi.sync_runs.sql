@@ -8,7 +8,7 @@ select
   r.status,
   r.started_at,
   r.finished_at,
-  (r.started_at at time zone 'UTC')::date as started_date,
+  (r.started_at at time zone ops.reporting_time_zone())::date as started_date,
   extract(epoch from r.finished_at - r.started_at)::double precision as duration_seconds,
   coalesce(x.streams, 0) as streams,
   coalesce(x.failed, 0) as failed_streams,
@@ -46,7 +46,7 @@ comment on column bi.sync_runs.trigger_type is 'manual, schedule or api.';
 comment on column bi.sync_runs.status is 'running, succeeded, partly_failed, failed, interrupted (asked to stop), lost (its process died) or needs_attention.';
 comment on column bi.sync_runs.started_at is 'When it began (UTC).';
 comment on column bi.sync_runs.finished_at is 'When it ended (UTC); null while running.';
-comment on column bi.sync_runs.started_date is 'Day on which it began, in UTC.';
+comment on column bi.sync_runs.started_date is 'Day on which it began, in the reporting time zone.';
 comment on column bi.sync_runs.duration_seconds is 'How long it took, in seconds; null while running.';
 comment on column bi.sync_runs.streams is 'Streams it touched.';
 comment on column bi.sync_runs.failed_streams is 'Of these, failed ones and those whose receipt did not match.';

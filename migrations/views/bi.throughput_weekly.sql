@@ -29,13 +29,12 @@ from (
       i.project_id,
       p.key as project_key,
       i.issue_type_id,
-      date_trunc('week', i.created_at at time zone 'UTC')::date as week_start,
+      date_trunc('week', i.created_at at time zone ops.reporting_time_zone())::date as week_start,
       'created' as kind,
       null::numeric as story_points
-    from tracker.issues i
+    from tracker.shown_issues i
     join ops.sources s on s.source_id = i.source_id
     left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
-    where i._deleted_at is null
     union all
     select
       h.source,
@@ -43,7 +42,7 @@ from (
       h.project_id,
       h.project_key,
       h.issue_type_id,
-      date_trunc('week', h.entered_at at time zone 'UTC')::date,
+      date_trunc('week', h.entered_at at time zone ops.reporting_time_zone())::date,
       case when h.category = 'done' then 'done' else 'reopened' end,
       (case when abs(h.story_points) < 1e13 then h.story_points end)::numeric(18,4)
     from tracker.status_stays h
@@ -54,12 +53,12 @@ from (
   group by e.source, e.source_id, e.project_id, e.project_key, t.name, e.week_start
 ) e;
 
-comment on view bi.throughput_weekly is 'Created, done and reopened issues; one row per source, project, issue type and week (from Monday, UTC) in which anything happened.';
+comment on view bi.throughput_weekly is 'Created, done and reopened issues; one row per source, project, issue type and week (from Monday, reporting time zone) in which anything happened.';
 comment on column bi.throughput_weekly.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.throughput_weekly.project_id is 'Id of the project the issue is in today; stable.';
 comment on column bi.throughput_weekly.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.throughput_weekly.issue_type is 'Issue type of today, e.g. Bug.';
-comment on column bi.throughput_weekly.week_start is 'Monday of the week, in UTC; see bi.calendar.week_start.';
+comment on column bi.throughput_weekly.week_start is 'Monday of the week, in the reporting time zone; see bi.calendar.week_start.';
 comment on column bi.throughput_weekly.created_issues is 'Issues created in the week that still live.';
 comment on column bi.throughput_weekly.done_issues is 'Arrivals in done; an issue that is done twice counts twice.';
 comment on column bi.throughput_weekly.reopened_issues is 'Departures from done.';

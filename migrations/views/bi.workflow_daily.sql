@@ -18,7 +18,7 @@ from (
   select
     r.source_id,
     r.dag_name,
-    (coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) at time zone 'UTC')::date as date_day,
+    (coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) at time zone ops.reporting_time_zone())::date as date_day,
     count(*) as runs,
     count(*) filter (where r.state = 'succeeded') as succeeded,
     count(*) filter (where r.state = 'failed') as failed,
@@ -45,10 +45,10 @@ from (
 ) g
 join ops.sources s on s.source_id = g.source_id;
 
-comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one row per DAG and day with runs. Days are days of UTC.';
+comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one row per DAG and day with runs. Days are those of the reporting time zone.';
 comment on column bi.workflow_daily.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
 comment on column bi.workflow_daily.dag_name is 'Name of the DAG.';
-comment on column bi.workflow_daily.date_day is 'Day in UTC on which the runs started (or were queued, if they did not start).';
+comment on column bi.workflow_daily.date_day is 'Day in the reporting time zone on which the runs started (or were queued, if they did not start).';
 comment on column bi.workflow_daily.runs is 'Runs.';
 comment on column bi.workflow_daily.succeeded is 'Runs that succeeded.';
 comment on column bi.workflow_daily.failed is 'Runs that failed.';

@@ -13,7 +13,7 @@ select
   (
     w.started_at at time zone case
       when u.time_zone in (select z.name from pg_timezone_names z) then u.time_zone
-      else 'UTC'
+      else ops.reporting_time_zone()
     end
   )::date as work_date,
   w.time_spent_seconds,
@@ -25,7 +25,7 @@ select
   w._synced_at as synced_at
 from tracker.worklogs w
 join ops.sources s on s.source_id = w.source_id
-join tracker.issues i on i.source_id = w.source_id and i.id = w.issue_id and i._deleted_at is null
+join tracker.shown_issues i on i.source_id = w.source_id and i.id = w.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
 left join tracker.users u on u.source_id = w.source_id and u.id = w.author_id
@@ -42,7 +42,7 @@ comment on column bi.worklogs.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.worklogs.author_id is 'Who did the work, see bi.users.user_id.';
 comment on column bi.worklogs.author_name is 'Who did the work, as shown.';
 comment on column bi.worklogs.started_at is 'When the work began (UTC).';
-comment on column bi.worklogs.work_date is 'Day on which the work began in the author''s own time zone; in UTC if the author shows none that Postgres knows.';
+comment on column bi.worklogs.work_date is 'Day on which the work began in the author''s own time zone; in the reporting time zone if the author shows none that Postgres knows.';
 comment on column bi.worklogs.time_spent_seconds is 'Duration of the work in seconds.';
 comment on column bi.worklogs.time_spent_hours is 'Duration of the work in hours.';
 comment on column bi.worklogs.work_comment is 'What was done; null if its visibility is restricted.';

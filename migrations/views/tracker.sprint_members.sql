@@ -148,6 +148,7 @@ from (
   ) e
   join tracker.sprints sp on sp.source_id = e.source_id and sp.id = e.sprint_id and sp._deleted_at is null
   where i._deleted_at is null
+    and ((i.security_level is null and i.security_level_id is null) or ops.shows_restricted_issues())
   group by s.name, sp.source_id, sp.id, i.source_id, i.id, p.key
 ) m
 left join tracker.statuses st on st.source_id = m.source_id and st.id::text = m.status_at_end;

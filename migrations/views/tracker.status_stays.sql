@@ -43,7 +43,7 @@ from (
     row_number() over changes as change_number,
     lead(c.changed_at) over changes as next_changed_at,
     lag(c.to_id) over changes as previous_to_id
-  from tracker.issues i
+  from tracker.shown_issues i
   join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   left join tracker.issue_changelog c
@@ -51,7 +51,7 @@ from (
       and c.issue_id = i.id
       and c.field_id = 'status'
   left join tracker.statuses cs on cs.source_id = i.source_id and cs.id = i.status_id
-  where i._deleted_at is null window changes as (
+  window changes as (
     partition by i.source_id,
     i.id,
     i.key,

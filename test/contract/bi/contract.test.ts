@@ -12,12 +12,8 @@ const page = fs.readFileSync(new URL('../../../docs/warehouse.md', import.meta.u
 const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
 const [grants = '', ...questions] = blocks;
 
-const promised = `ad_accounts ad_change_history ad_performance_daily ad_performance_hourly ad_set_history
-  ad_set_pacing ad_set_targets ads audience_insights boards calendar campaign_performance_daily
-  campaigns comments cumulative_flow_daily data_freshness issue_changes issue_custom_fields
-  issue_cycle_times issue_labels issue_status_history issues projects report_revisions sprint_issues
-  sprints stream_runs sync_runs throughput_weekly users workflow_daily workflow_runs workflow_steps
-  worklogs`.split(/\s+/);
+const views = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
+const promised = ['calendar', ...views.flatMap((file) => /^bi\.(\w+)\.sql$/.exec(file)?.[1] ?? [])].sort();
 
 const { insert, read, shows } = reading(() => loadVocabulary(insert));
 

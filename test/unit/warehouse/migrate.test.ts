@@ -168,15 +168,15 @@ test('tables of another program are refused and stay', async () => {
 test('an empty database gets the schema, with a comment on everything', async () => {
   const { warehouse } = database;
   const names = await pending(warehouse, shippedTables);
-  const files = ['1_ops', '2_orchestration', '3_outbound', '4_calendar', '5_budgets', '6_connectors'];
-  const steps = files.map((file) => `000${file}`);
+  const files = fs.readdirSync(new URL('../../../migrations/', import.meta.url)).sort();
+  const steps = files.flatMap((file) => (file.endsWith('.sql') ? [file.slice(0, -'.sql'.length)] : []));
   expect(names).toEqual([...steps, 'tables', 'views']);
   expect(await migrate(warehouse, shippedTables)).toEqual(names);
   expect(await pending(warehouse, shippedTables)).toEqual([]);
   const { rows } = await warehouse.pool.query(`
     select n.nspname || '.' || c.relname || coalesce('.' || a.attname, '') as uncommented
     from pg_class c
-    join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('ops', 'tracker', 'ads', 'workflow', 'bi')
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('ops', 'tracker', 'ads', 'workflow', 'ref', 'bi')
     left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relkind in ('r', 'v', 'm', 'p') and not c.relispartition
       and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)

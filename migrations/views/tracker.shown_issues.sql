@@ -1,0 +1,19 @@
+create or replace view tracker.shown_issues as
+select i.*
+from tracker.issues i
+where i._deleted_at is null
+  and ((i.security_level is null and i.security_level_id is null) or ops.shows_restricted_issues());
+
+comment on view tracker.shown_issues is 'The issues that bi is made of, with the columns of tracker.issues: live ones; those with a security level only where the configuration says so.';
+
+do $$
+begin
+  execute (
+    select string_agg(
+      format('comment on column tracker.shown_issues.%I is %L', attname, col_description(attrelid, attnum)), ';'
+    )
+    from pg_attribute
+    where attrelid = 'tracker.issues'::regclass and attnum > 0 and not attisdropped
+  );
+end
+$$;
