@@ -8,8 +8,7 @@ select
   p.key as project_key,
   t.name as issue_type,
   c.author_id,
-  u.display_name as author_name,
-  case when c.visibility is null then c.body end as body,
+  ops.shown_name(u.display_name, u.id) as author_name,
   c.visibility is not null as is_restricted,
   c.is_public,
   c.updated_at > c.created_at as is_edited,
@@ -25,7 +24,7 @@ left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_
 left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
 where c._deleted_at is null;
 
-comment on view bi.comments is 'Comments; one row per live comment of a live issue.';
+comment on view bi.comments is 'Comments; one row per live comment of a live issue. Their text is in bi_pii.comments.';
 comment on column bi.comments.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.comments.comment_id is 'Comment id.';
 comment on column bi.comments.issue_id is 'Issue id; stable.';
@@ -35,7 +34,6 @@ comment on column bi.comments.project_key is 'Key of the project the issue is in
 comment on column bi.comments.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.comments.author_id is 'The author, see bi.users.user_id.';
 comment on column bi.comments.author_name is 'The author, as shown.';
-comment on column bi.comments.body is 'The comment as plain text; null if its visibility is restricted.';
 comment on column bi.comments.is_restricted is 'True when not everybody who sees the issue may see the comment.';
 comment on column bi.comments.is_public is 'Service desk: true when customers see it; null elsewhere.';
 comment on column bi.comments.is_edited is 'True when it was edited after it was written.';

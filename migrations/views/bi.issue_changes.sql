@@ -10,11 +10,21 @@ select
   c.changed_at,
   (c.changed_at at time zone ops.reporting_time_zone())::date as changed_date,
   c.author_id as changed_by_id,
-  u.display_name as changed_by_name,
+  ops.shown_name(u.display_name, u.id) as changed_by_name,
   c.field_id,
   coalesce(f.name, c.field_name) as field_name,
-  c.from_text as old_value,
-  c.to_text as new_value,
+  case
+    when lower(c.field_id) = 'comment' then null
+    when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
+      then ops.shown_name(c.from_text, c.from_id)
+    else c.from_text
+  end as old_value,
+  case
+    when lower(c.field_id) = 'comment' then null
+    when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
+      then ops.shown_name(c.to_text, c.to_id)
+    else c.to_text
+  end as new_value,
   c.from_id as old_id,
   c.to_id as new_id
 from tracker.issue_changelog c
@@ -38,7 +48,7 @@ comment on column bi.issue_changes.changed_by_id is 'Who changed it, see bi.user
 comment on column bi.issue_changes.changed_by_name is 'Who changed it, as shown.';
 comment on column bi.issue_changes.field_id is 'Field id, e.g. status or customfield_10016.';
 comment on column bi.issue_changes.field_name is 'Field name of today; of a field that is gone, at the time.';
-comment on column bi.issue_changes.old_value is 'Value before, as people read it.';
-comment on column bi.issue_changes.new_value is 'Value after, as people read it.';
+comment on column bi.issue_changes.old_value is 'Value before, as people read it; null for comments that were edited or removed.';
+comment on column bi.issue_changes.new_value is 'Value after, as people read it; null for comments that were edited or removed.';
 comment on column bi.issue_changes.old_id is 'Value before, as id where the field has ids.';
 comment on column bi.issue_changes.new_id is 'Value after, as id where the field has ids.';

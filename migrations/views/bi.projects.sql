@@ -7,7 +7,7 @@ select
   p.type as project_type,
   p.category as project_category,
   p.lead_user_id as lead_id,
-  u.display_name as lead_name,
+  ops.shown_name(u.display_name, u.id) as lead_name,
   p.archived as is_archived,
   p._synced_at as synced_at
 from tracker.projects p

@@ -2,7 +2,7 @@ create or replace view bi.users as
 select
   s.name as source,
   u.id as user_id,
-  u.display_name as user_name,
+  ops.shown_name(u.display_name, u.id) as user_name,
   u.active as is_active,
   u.account_type,
   u.time_zone,
@@ -11,10 +11,10 @@ from tracker.users u
 join ops.sources s on s.source_id = u.source_id
 where u._deleted_at is null;
 
-comment on view bi.users is 'People and apps with an account; one row per live account. Without e-mail addresses.';
+comment on view bi.users is 'People and apps with an account; one row per live account. E-mail addresses are in bi_pii.users.';
 comment on column bi.users.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.users.user_id is 'Account id.';
-comment on column bi.users.user_name is 'Name as shown.';
+comment on column bi.users.user_name is 'Name as shown, or a pseudonym where the configuration says so.';
 comment on column bi.users.is_active is 'False for deactivated accounts; null if the source does not say.';
 comment on column bi.users.account_type is 'atlassian, app, customer or unknown.';
 comment on column bi.users.time_zone is 'IANA time zone, e.g. Europe/Berlin; null if not shown.';

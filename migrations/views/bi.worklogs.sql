@@ -8,7 +8,7 @@ select
   p.key as project_key,
   t.name as issue_type,
   w.author_id,
-  u.display_name as author_name,
+  ops.shown_name(u.display_name, u.id) as author_name,
   w.started_at,
   (
     w.started_at at time zone case
@@ -18,7 +18,6 @@ select
   )::date as work_date,
   w.time_spent_seconds,
   round(w.time_spent_seconds / 3600.0, 2)::numeric(18,2) as time_spent_hours,
-  case when w.visibility is null then w.comment end as work_comment,
   w.visibility is not null as is_restricted,
   w.created_at,
   w.updated_at,
@@ -31,7 +30,7 @@ left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_
 left join tracker.users u on u.source_id = w.source_id and u.id = w.author_id
 where w._deleted_at is null;
 
-comment on view bi.worklogs is 'Time sheets; one row per live entry of a live issue.';
+comment on view bi.worklogs is 'Time sheets; one row per live entry of a live issue. Their text is in bi_pii.worklogs.';
 comment on column bi.worklogs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.worklogs.worklog_id is 'Worklog id.';
 comment on column bi.worklogs.issue_id is 'Issue id; stable.';
@@ -45,7 +44,6 @@ comment on column bi.worklogs.started_at is 'When the work began (UTC).';
 comment on column bi.worklogs.work_date is 'Day on which the work began in the author''s own time zone; in the reporting time zone if the author shows none that Postgres knows.';
 comment on column bi.worklogs.time_spent_seconds is 'Duration of the work in seconds.';
 comment on column bi.worklogs.time_spent_hours is 'Duration of the work in hours.';
-comment on column bi.worklogs.work_comment is 'What was done; null if its visibility is restricted.';
 comment on column bi.worklogs.is_restricted is 'True when not everybody who sees the issue may see the entry.';
 comment on column bi.worklogs.created_at is 'When the entry was made (UTC).';
 comment on column bi.worklogs.updated_at is 'When the entry was last edited (UTC).';

@@ -22,18 +22,18 @@ test('the reading schema holds what the page for analysts names', async () => {
   for (const name of promised) expect(page).toContain(`\`${name}\``);
 });
 
-const relkinds = `relnamespace = 'bi'::regnamespace and relkind in ('r', 'v', 'm', 'p')`;
+const relkinds = `relnamespace in ('bi'::regnamespace, 'bi_pii'::regnamespace) and relkind in ('r', 'v', 'm', 'p')`;
 test.each([
   [
     'every driver can read the types',
-    `select table_name, column_name, data_type from information_schema.columns where table_schema = 'bi'
+    `select table_name, column_name, data_type from information_schema.columns where table_schema in ('bi', 'bi_pii')
       and ((data_type = 'numeric' and (numeric_precision is null or numeric_precision > 28))
         or data_type in ('uuid', 'jsonb', 'json', 'ARRAY', 'interval'))`,
   ],
   [
     'ids are text',
     `select table_name, column_name from information_schema.columns
-      where table_schema = 'bi' and column_name like '%\\_id' and data_type <> 'text'`,
+      where table_schema in ('bi', 'bi_pii') and column_name like '%\\_id' and data_type <> 'text'`,
   ],
   [
     'every relation and every column has a comment',
@@ -45,7 +45,7 @@ test.each([
   [
     'no name needs quotes, and none needs AS',
     `select table_name, column_name from information_schema.columns c
-      where table_schema = 'bi' and (quote_ident(column_name) <> column_name
+      where table_schema in ('bi', 'bi_pii') and (quote_ident(column_name) <> column_name
         or exists (select from pg_get_keywords() k where k.word = column_name and not k.barelabel))`,
   ],
 ])('%s', async (_, offending) => {

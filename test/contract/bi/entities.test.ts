@@ -115,18 +115,18 @@ test('an epic that issues name by its key has the key of today, also after it mo
 test.each([
   [
     'work is dated in the zone of its author, in UTC where Postgres does not have that zone',
-    `select worklog_id, author_name, work_date, time_spent_hours, work_comment, is_restricted from bi.worklogs order by worklog_id`,
+    `select worklog_id, author_name, work_date, time_spent_hours, is_restricted from bi.worklogs order by worklog_id`,
     [
-      '1 | Ann | 2024-03-31 | 1.50 | Thinking | false',
-      '2 | Bob | 2024-03-30 | 0.02 | - | true',
-      '3 | Cid | 2024-03-31 | 1.00 | - | false',
-      '4 | - | 2024-03-31 | 1.00 | - | false',
+      '1 | Ann | 2024-03-31 | 1.50 | false',
+      '2 | Bob | 2024-03-30 | 0.02 | true',
+      '3 | Cid | 2024-03-31 | 1.00 | false',
+      '4 | - | 2024-03-31 | 1.00 | false',
     ],
   ],
   [
-    'restricted comments are counted without their text',
-    `select comment_id, author_name, body, is_restricted, is_public, is_edited, created_date from bi.comments order by comment_id`,
-    ['1 | Ann | Hello | false | true | true | 2024-01-02', '2 | Bob | - | true | false | false | 2024-01-02'],
+    'restricted comments are counted',
+    `select comment_id, author_name, is_restricted, is_public, is_edited, created_date from bi.comments order by comment_id`,
+    ['1 | Ann | false | true | true | 2024-01-02', '2 | Bob | true | false | false | 2024-01-02'],
   ],
   [
     'a change has the name of its field today, or else at the time',
