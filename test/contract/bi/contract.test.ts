@@ -13,7 +13,7 @@ const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => te
 const [grants = '', ...questions] = blocks;
 
 const views = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
-const promised = ['calendar', ...views.flatMap((file) => /^bi\.(\w+)\.sql$/.exec(file)?.[1] ?? [])].sort();
+const promised = views.flatMap((file) => /^bi\.(\w+)\.sql$/.exec(file)?.[1] ?? []).sort();
 
 const { insert, read, shows } = reading(() => loadVocabulary(insert));
 
@@ -143,7 +143,7 @@ describe('a warehouse whose owner is no superuser', () => {
     for (const { name } of rows) await pool.query(readWhole(name));
     for (const hidden of ['tracker.issues', 'tracker.users', 'ops.runs', 'ops.rejects'])
       await expect(pool.query(`select from ${hidden}`)).rejects.toThrow(/permission denied for schema/);
-    const insertion = pool.query(`insert into bi.calendar (date_day) values ('2050-01-01')`);
+    const insertion = pool.query('create table bi.mine ()');
     await expect(insertion).rejects.toThrow(/read-only/);
     const settings = await pool.query(`select current_setting('default_transaction_read_only') as readonly,
       current_setting('statement_timeout') as timeout, current_setting('timezone') as zone, current_setting('search_path') as path`);

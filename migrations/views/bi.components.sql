@@ -1,0 +1,49 @@
+create or replace view bi.components as
+select
+  s.name as source,
+  c.component_id::text as component_id,
+  c.name as component_name,
+  c.project_id::text as project_id,
+  p.key as project_key,
+  c.description as component_description,
+  c.issues,
+  c.issues - c.done_issues as open_issues,
+  c.in_progress_issues,
+  c.done_issues,
+  (case when abs(c.open_story_points) < 1e13 then c.open_story_points end)::numeric(18,4) as open_story_points,
+  c.oldest_open_at
+from (
+  select
+    n.source_id,
+    n.component_id,
+    (array_agg(n.name order by i.updated_at desc, i.id desc))[1] as name,
+    (array_agg(n.description order by i.updated_at desc, i.id desc))[1] as description,
+    (array_agg(i.project_id order by i.updated_at desc, i.id desc))[1] as project_id,
+    count(*) as issues,
+    count(*) filter (where st.category = 'in_progress') as in_progress_issues,
+    count(*) filter (where st.category = 'done') as done_issues,
+    sum(i.story_points) filter (
+      where st.category is distinct from 'done' and abs(i.story_points) < 1e13
+    ) as open_story_points,
+    min(i.created_at) filter (where st.category is distinct from 'done') as oldest_open_at
+  from tracker.issue_components n
+  join tracker.shown_issues i on i.source_id = n.source_id and i.id = n.issue_id
+  left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
+  group by n.source_id, n.component_id
+) c
+join ops.sources s on s.source_id = c.source_id
+left join tracker.projects p on p.source_id = c.source_id and p.id = c.project_id;
+
+comment on view bi.components is 'Components with what is open in them; one row per component that a live issue names. Name and description are as of the last change of an issue that names it; a component without issues is not known.';
+comment on column bi.components.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.components.component_id is 'Component id; stable.';
+comment on column bi.components.component_name is 'Name; unique within a project.';
+comment on column bi.components.project_id is 'Id of the project it belongs to.';
+comment on column bi.components.project_key is 'Key of the project it belongs to; null if the warehouse does not know the project.';
+comment on column bi.components.component_description is 'What the component is.';
+comment on column bi.components.issues is 'Live issues of the component; an issue with several components counts in each.';
+comment on column bi.components.open_issues is 'Those of them that are not done; may be summed over components like issues.';
+comment on column bi.components.in_progress_issues is 'Those of them in the status category in_progress; may be summed over components like issues.';
+comment on column bi.components.done_issues is 'Those of them in the status category done; may be summed over components like issues.';
+comment on column bi.components.open_story_points is 'Story points of its open issues, to four decimals; null if none is estimated. May be summed over components like issues.';
+comment on column bi.components.oldest_open_at is 'When the oldest of its open issues was created (UTC); null if none is open.';

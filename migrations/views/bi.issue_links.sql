@@ -1,0 +1,56 @@
+create or replace view bi.issue_links as
+select
+  s.name as source,
+  l.link_id::text as link_id,
+  l.direction,
+  l.type_name as link_type,
+  case l.direction when 'outward' then l.outward else l.inward end as relation,
+  i.id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  st.category is not distinct from 'done' as is_done,
+  l.other_issue_id::text as other_issue_id,
+  coalesce(o.key, l.other_issue_key) as other_issue_key,
+  op.key as other_project_key,
+  o.summary as other_summary,
+  ost.name as other_status,
+  o.id is not null as is_other_known,
+  case when o.id is not null then ost.category is not distinct from 'done' end as is_other_done,
+  l.direction = 'outward'
+  and coalesce(l.type_name ilike 'block%' or l.outward ilike 'block%', false)
+  and st.category is distinct from 'done' as is_blocking,
+  case
+    when l.direction = 'outward' or not coalesce(l.type_name ilike 'block%' or l.outward ilike 'block%', false)
+      then false
+    when o.id is not null then ost.category is distinct from 'done'
+  end as is_blocked
+from tracker.issue_links l
+join ops.sources s on s.source_id = l.source_id
+join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
+left join tracker.shown_issues o on o.source_id = l.source_id and o.id = l.other_issue_id
+left join tracker.projects op on op.source_id = o.source_id and op.id = o.project_id
+left join tracker.statuses ost on ost.source_id = o.source_id and ost.id = o.status_id;
+
+comment on view bi.issue_links is 'Links between issues, as seen from each end; one row per live issue, link and direction (a link between two live issues has two rows: filter on direction to count it once).';
+comment on column bi.issue_links.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issue_links.link_id is 'Link id; the same at both ends.';
+comment on column bi.issue_links.direction is 'outward: this issue is the active end (blocks); inward: the passive end (is blocked by).';
+comment on column bi.issue_links.link_type is 'Name of the link type, e.g. Blocks.';
+comment on column bi.issue_links.relation is 'How this issue relates to the other, e.g. blocks, is blocked by.';
+comment on column bi.issue_links.issue_id is 'Issue id; stable.';
+comment on column bi.issue_links.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issue_links.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issue_links.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issue_links.is_done is 'True when this issue is in the status category done.';
+comment on column bi.issue_links.other_issue_id is 'Id of the issue at the other end.';
+comment on column bi.issue_links.other_issue_key is 'Its key today; if it is not known, its key when the link was read.';
+comment on column bi.issue_links.other_project_key is 'Key of the project the other issue is in today.';
+comment on column bi.issue_links.other_summary is 'Title line of the other issue.';
+comment on column bi.issue_links.other_status is 'Status of the other issue today.';
+comment on column bi.issue_links.is_other_known is 'True when the other issue is in bi.issues: it lives, was synced, and is not hidden by a security level.';
+comment on column bi.issue_links.is_other_done is 'True when the other issue is in the status category done; null if it is not known.';
+comment on column bi.issue_links.is_blocking is 'True when this issue blocks the other one (outward end of a link type whose name begins with block) and is not done.';
+comment on column bi.issue_links.is_blocked is 'True when the other issue blocks this one and is not done; null if the other one is not known.';

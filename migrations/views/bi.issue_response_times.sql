@@ -1,0 +1,95 @@
+create or replace view bi.issue_response_times as
+select
+  s.name as source,
+  r.issue_id::text as issue_id,
+  r.issue_key,
+  r.project_id::text as project_id,
+  p.key as project_key,
+  t.name as issue_type,
+  r.reporter_id,
+  ur.display_name as reporter_name,
+  r.created_at,
+  r.first_response_at,
+  r.first_response_by as first_response_by_id,
+  uf.display_name as first_response_by_name,
+  r.resolved_at,
+  (r.created_at at time zone ops.reporting_time_zone())::date as created_date,
+  (r.first_response_at at time zone ops.reporting_time_zone())::date as first_response_date,
+  (r.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
+  round(extract(epoch from r.responded_at - r.created_at) / 3600, 4)::numeric(18,4) as first_response_hours,
+  round(
+    (
+      wf.working_seconds_before + wf.is_working_day::integer * extract(epoch from r.responded_at - wf.starts_at)
+      - wc.working_seconds_before - wc.is_working_day::integer * extract(epoch from r.created_at - wc.starts_at)
+    ) / 3600,
+    4
+  )::numeric(18,4) as first_response_working_hours,
+  round(extract(epoch from r.done_at - r.created_at) / 3600, 4)::numeric(18,4) as resolution_hours,
+  round(
+    (
+      wr.working_seconds_before + wr.is_working_day::integer * extract(epoch from r.done_at - wr.starts_at)
+      - wc.working_seconds_before - wc.is_working_day::integer * extract(epoch from r.created_at - wc.starts_at)
+    ) / 3600,
+    4
+  )::numeric(18,4) as resolution_working_hours
+from (
+  select
+    i.source_id,
+    i.id as issue_id,
+    i.key as issue_key,
+    i.project_id,
+    i.issue_type_id,
+    i.reporter_id,
+    i.created_at,
+    i.resolved_at,
+    c.created_at as first_response_at,
+    c.author_id as first_response_by,
+    -- An import may date them before the issue: then they took no time.
+    case when c.created_at is not null then greatest(c.created_at, i.created_at) end as responded_at,
+    case when i.resolved_at is not null then greatest(i.resolved_at, i.created_at) end as done_at
+  from tracker.shown_issues i
+  left join lateral (
+    select c.created_at, c.author_id
+    from tracker.comments c
+    where c.source_id = i.source_id
+      and c.issue_id = i.id
+      and c._deleted_at is null
+      and c.author_id is distinct from i.reporter_id
+      and c.is_public is not false
+    order by c.created_at, c.id
+    limit 1
+  ) c on true
+) r
+join ops.sources s on s.source_id = r.source_id
+left join tracker.projects p on p.source_id = r.source_id and p.id = r.project_id
+left join tracker.issue_types t on t.source_id = r.source_id and t.id = r.issue_type_id
+left join tracker.users ur on ur.source_id = r.source_id and ur.id = r.reporter_id
+left join tracker.users uf on uf.source_id = r.source_id and uf.id = r.first_response_by
+left join ops.working_days wc
+  on wc.date_day = (r.created_at at time zone ops.reporting_time_zone())::date
+left join ops.working_days wf
+  on wf.date_day = (r.responded_at at time zone ops.reporting_time_zone())::date
+left join ops.working_days wr
+  on wr.date_day = (r.done_at at time zone ops.reporting_time_zone())::date;
+
+comment on view bi.issue_response_times is 'First response and resolution, in hours of the clock and of working days; one row per live issue. Working hours are those of working days (see bi.calendar), which count from 00:00 to 24:00 in the reporting time zone.';
+comment on column bi.issue_response_times.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issue_response_times.issue_id is 'Issue id; stable.';
+comment on column bi.issue_response_times.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issue_response_times.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issue_response_times.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issue_response_times.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.issue_response_times.reporter_id is 'The reporter of today, see bi.users.user_id.';
+comment on column bi.issue_response_times.reporter_name is 'The reporter, as shown.';
+comment on column bi.issue_response_times.created_at is 'When it was created (UTC).';
+comment on column bi.issue_response_times.first_response_at is 'When somebody other than the reporter first commented (UTC), apps included; in service desks only comments that customers see count. Null if nobody did.';
+comment on column bi.issue_response_times.first_response_by_id is 'Who wrote that comment, see bi.users.user_id.';
+comment on column bi.issue_response_times.first_response_by_name is 'Who wrote that comment, as shown.';
+comment on column bi.issue_response_times.resolved_at is 'When it was resolved (UTC); null while unresolved.';
+comment on column bi.issue_response_times.created_date is 'Day of creation in the reporting time zone.';
+comment on column bi.issue_response_times.first_response_date is 'Day of the first response in the reporting time zone.';
+comment on column bi.issue_response_times.resolved_date is 'Day of resolution in the reporting time zone.';
+comment on column bi.issue_response_times.first_response_hours is 'Hours from creation to the first response; take averages or percentiles, a sum means little.';
+comment on column bi.issue_response_times.first_response_working_hours is 'Hours of working days from creation to the first response; null also where one of them is not between 2010 and 2039.';
+comment on column bi.issue_response_times.resolution_hours is 'Hours from creation to resolution; take averages or percentiles, a sum means little.';
+comment on column bi.issue_response_times.resolution_working_hours is 'Hours of working days from creation to resolution; null also where one of them is not between 2010 and 2039.';

@@ -1,0 +1,70 @@
+create or replace view bi.project_summary as
+select
+  s.name as source,
+  p.id::text as project_id,
+  p.key as project_key,
+  p.name as project_name,
+  p.lead_user_id as lead_id,
+  u.display_name as lead_name,
+  p.archived as is_archived,
+  coalesce(n.issues, 0) as issues,
+  coalesce(n.issues - n.done_issues, 0) as open_issues,
+  coalesce(n.in_progress_issues, 0) as in_progress_issues,
+  coalesce(n.done_issues, 0) as done_issues,
+  coalesce(n.created_30_days_issues, 0) as created_30_days_issues,
+  coalesce(n.done_30_days_issues, 0) as done_30_days_issues,
+  coalesce(n.overdue_issues, 0) as overdue_issues,
+  coalesce(n.unassigned_issues, 0) as unassigned_issues,
+  (case when abs(n.open_story_points) < 1e13 then n.open_story_points end)::numeric(18,4) as open_story_points,
+  n.oldest_open_at,
+  n.last_updated_at
+from tracker.projects p
+join ops.sources s on s.source_id = p.source_id
+left join tracker.users u on u.source_id = p.source_id and u.id = p.lead_user_id
+left join (
+  select
+    i.source_id,
+    i.project_id,
+    count(*) as issues,
+    count(*) filter (where st.category = 'in_progress') as in_progress_issues,
+    count(*) filter (where st.category = 'done') as done_issues,
+    count(*) filter (where i.created_at >= now() - interval '720 hours') as created_30_days_issues,
+    count(*) filter (
+      where st.category = 'done'
+        and coalesce(i.status_category_changed_at, i.resolved_at) >= now() - interval '720 hours'
+    ) as done_30_days_issues,
+    count(*) filter (
+      where st.category is distinct from 'done'
+        and i.due_date < (now() at time zone ops.reporting_time_zone())::date
+    ) as overdue_issues,
+    count(*) filter (where st.category is distinct from 'done' and i.assignee_id is null) as unassigned_issues,
+    sum(i.story_points) filter (
+      where st.category is distinct from 'done' and abs(i.story_points) < 1e13
+    ) as open_story_points,
+    min(i.created_at) filter (where st.category is distinct from 'done') as oldest_open_at,
+    max(i.updated_at) as last_updated_at
+  from tracker.shown_issues i
+  left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
+  group by i.source_id, i.project_id
+) n on n.source_id = p.source_id and n.project_id = p.id
+where p._deleted_at is null;
+
+comment on view bi.project_summary is 'Projects with the state of their issues now; one row per live project.';
+comment on column bi.project_summary.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.project_summary.project_id is 'Project id; stable.';
+comment on column bi.project_summary.project_key is 'Project key as issue keys begin with it, e.g. PROJ.';
+comment on column bi.project_summary.project_name is 'Name.';
+comment on column bi.project_summary.lead_id is 'The project lead, see bi.users.user_id.';
+comment on column bi.project_summary.lead_name is 'The project lead, as shown.';
+comment on column bi.project_summary.is_archived is 'True when the project is archived.';
+comment on column bi.project_summary.issues is 'Live issues; may be summed.';
+comment on column bi.project_summary.open_issues is 'Issues that are not in the status category done; may be summed.';
+comment on column bi.project_summary.in_progress_issues is 'Issues in the status category in_progress; may be summed.';
+comment on column bi.project_summary.done_issues is 'Issues in the status category done; may be summed.';
+comment on column bi.project_summary.created_30_days_issues is 'Issues created in the last 30 days of 24 hours; may be summed.';
+comment on column bi.project_summary.done_30_days_issues is 'Done issues that came into the status category done in the last 30 days of 24 hours (where the source does not say when: that were resolved then); may be summed.';
+comment on column bi.project_summary.overdue_issues is 'Open issues whose due day is before today in the reporting time zone; may be summed.';
+comment on column bi.project_summary.unassigned_issues is 'Open issues without an assignee; may be summed.';
+comment on column bi.project_summary.open_story_points is 'Story points of the open issues, to four decimals; null if none is estimated. May be summed.';
+comment on column bi.project_summary.oldest_open_at is 'When the oldest open issue was created (UTC); null if none is open.';
+comment on column bi.project_summary.last_updated_at is 'When an issue was last changed at the source (UTC); null without issues.';
