@@ -5,7 +5,7 @@ select
   p.key as project_key,
   p.name as project_name,
   p.lead_user_id as lead_id,
-  u.display_name as lead_name,
+  ops.shown_name(u.display_name, u.id) as lead_name,
   p.archived as is_archived,
   coalesce(n.issues, 0) as issues,
   coalesce(n.issues - n.done_issues, 0) as open_issues,

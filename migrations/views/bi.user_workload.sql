@@ -2,7 +2,7 @@ create or replace view bi.user_workload as
 select
   s.name as source,
   n.assignee_id,
-  u.display_name as assignee_name,
+  ops.shown_name(u.display_name, u.id) as assignee_name,
   u.active as is_active,
   n.open_issues,
   n.in_progress_issues,
