@@ -118,10 +118,14 @@ test('the workload counts open issues by assignee, and those without one', () =>
   ));
 
 test('what is due is due in the reporting time zone', async () => {
-  await read(`update tracker.issues set due_date = (now() at time zone 'Etc/GMT-14')::date - 1 where source_id = 1 and id = 1`);
+  await read(
+    `update tracker.issues set due_date = (now() at time zone 'Etc/GMT-14')::date - 1 where source_id = 1 and id = 1`,
+  );
   const overdue = `select sum(overdue_issues) from bi.project_summary`;
   const zone = (name: string) =>
-    read(`create or replace function ops.reporting_time_zone() returns text immutable parallel safe return '${name}'`);
+    read(
+      `create or replace function ops.reporting_time_zone() returns text immutable parallel safe return '${name}'`,
+    );
   onTestFinished(async () => void (await zone('UTC')));
   await zone('Etc/GMT-14');
   await shows(overdue, ['1']);

@@ -56,10 +56,7 @@ test('the first response is the first public comment by somebody else', () =>
   shows(
     `select issue_key, first_response_at::text, first_response_by_name, first_response_hours,
       first_response_working_hours from bi.issue_response_times where first_response_at is not null order by issue_key`,
-    [
-      'PROJ-1 | 2024-03-02 12:00:00+00 | Cid | 21.0000 | 9.0000',
-      'PROJ-2 | 2024-03-30 | - | 2.0000 | 2.0000',
-    ],
+    ['PROJ-1 | 2024-03-02 12:00:00+00 | Cid | 21.0000 | 9.0000', 'PROJ-2 | 2024-03-30 | - | 2.0000 | 2.0000'],
   ));
 
 test('working hours leave out weekends and holidays, and are exact within a day', () =>
@@ -90,9 +87,7 @@ test('a working day on which clocks change has 23 hours', async () => {
   await zone('Europe/Berlin');
   await workingDays('true');
   await read(`delete from ref.holidays where date_day = '2024-03-31'`);
-  onTestFinished(
-    async () => void (await read(`insert into ref.holidays values ('2024-03-31', 'Easter')`)),
-  );
+  onTestFinished(async () => void (await read(`insert into ref.holidays values ('2024-03-31', 'Easter')`)));
   await shows(
     `select issue_key, resolution_working_hours from bi.issue_response_times where issue_key in ('PROJ-1', 'PROJ-2')
       order by issue_key`,
