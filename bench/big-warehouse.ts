@@ -1,0 +1,60 @@
+import fs from 'node:fs';
+import type pg from 'pg';
+
+/** What a warehouse that is filled for measuring holds. All else follows from these numbers. */
+export interface Sizes {
+  readonly issues: number;
+  /** Items of the changelog, of which about 45 % are changes of the status. */
+  readonly changes: number;
+  readonly comments: number;
+  readonly worklogs: number;
+  readonly campaigns: number;
+  /** Days of ad reports, the last one yesterday. */
+  readonly days: number;
+  readonly runs: number;
+  /** Nights of syncs. */
+  readonly nights: number;
+}
+
+/** The warehouse that goals are set for: a large company of six years, with a million rows of ads by day. */
+export const bigSizes: Sizes = {
+  issues: 200_000,
+  changes: 1_660_000,
+  comments: 400_000,
+  worklogs: 200_000,
+  campaigns: 50,
+  days: 730,
+  runs: 100_000,
+  nights: 100,
+};
+
+/** In this order: later parts read what earlier ones wrote. */
+const parts = [
+  ...['start', 'people', 'plan', 'sprints', 'changes', 'details', 'issues'],
+  ...['ads', 'reports', 'insights', 'workflow', 'syncs', 'end'],
+];
+
+/**
+ * Fills an empty, migrated warehouse with SQL alone, deterministically: hashes take the place of chance, and the last day is yesterday.
+ * The schema `fill` exists meanwhile.
+ */
+export async function fillBigWarehouse(
+  pool: pg.Pool,
+  sizes: Sizes = bigSizes,
+  say: (text: string) => void = () => undefined,
+): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(`set work_mem = '256MB'; set synchronous_commit = off`);
+    for (const [name, size] of Object.entries(sizes))
+      await client.query('select set_config($1, $2, false)', [`fill.${name}`, String(size)]);
+    for (const part of parts) {
+      const begun = performance.now();
+      await client.query(fs.readFileSync(new URL(`big-warehouse/${part}.sql`, import.meta.url), 'utf8'));
+      say(`${part}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    }
+    await client.query('vacuum (analyze)');
+  } finally {
+    client.release(true);
+  }
+}
