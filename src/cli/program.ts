@@ -19,6 +19,7 @@ const examples: Readonly<Record<string, string>> = {
   sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
   backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
   init: 'tidemark init jira --set baseUrl=https://example.atlassian.net --set email=me@example.com --set apiToken=@token',
+  'grant-reader': 'tidemark grant-reader metabase  # prints its connection string',
   reset: 'tidemark reset issues && tidemark sync  # read all issues again',
   why: 'tidemark why issues PROJ-7',
   simulate: 'tidemark simulate --dialect vendor  # prints what to put into .env',
@@ -33,13 +34,14 @@ const inspect = () => import('./inspect.ts');
 const demo = () => import('./demo.ts');
 const serve = () => import('./serve.ts');
 const remote = () => import('./remote.ts');
+const bi = () => import('./bi.ts');
 
 /**
  * `call`: its name and arguments, as commander reads them; a verb of two words belongs to a group. `file` has a function of the last of these names,
  * which gets arguments and flags by their names. `flags`: names of its flags in `flags`, with blanks between them.
  */
 const verb = (call: string, file: () => Promise<object>, about: string, flags = '') => {
-  const [group = '', name = group] = call.match(/(?<!\S)\w+/g) ?? [];
+  const [group = '', name = group] = call.match(/(?<!\S)[\w-]+/g) ?? [];
   return { call, file, name, about, flags, example: examples[group] ?? `tidemark ${call}` };
 };
 
@@ -70,6 +72,8 @@ const flags: Readonly<Record<string, Option>> = {
   set: flag('--set <key=value>', 'a setting; again for each; a secret as key=@file').argParser(each),
   full: flag('--full', 'read everything again'),
   dryRun: flag('--dry-run', 'only print what would be done'),
+  pii: flag('--pii', 'also e-mails and free text: bi_pii'),
+  newPassword: flag('--new-password', 'another password for a login that exists'),
   from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
   to: flag('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)').makeOptionMandatory(),
   all: flag('--all', 'also those that were resolved'),
@@ -107,6 +111,7 @@ const verbs = [
   verb('simulate', setup, 'start simulated sources', 'seed issues simulatedPort latency dialect'),
   verb('demo', demo, 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
   verb('warehouse', setup, 'start the embedded warehouse for psql; runs until Ctrl-C'),
+  verb('grant-reader <name>', bi, 'a login for BI tools that sees bi and nothing else', 'pii newPassword'),
   verb('serve', serve, 'scheduler, control API and dashboard; runs until stopped', 'host port'),
   verb(
     'remote <action> <dag> [run]',

@@ -10,7 +10,7 @@ import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   ...'sync backfill reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
-  ...'simulate demo warehouse serve remote'.split(' '),
+  ...'simulate demo warehouse grant-reader serve remote'.split(' '),
 ];
 
 test('--help lists every verb, and each explains itself, examples first, on stdout', async () => {

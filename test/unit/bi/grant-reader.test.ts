@@ -1,0 +1,167 @@
+import crypto from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { grantReader } from '../../../src/bi/grant-reader.ts';
+import { shippedTables } from '../../../src/connectors/index.ts';
+import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
+import { migrate } from '../../../src/warehouse/migrate.ts';
+import { asOwner, databaseUrl } from '../../support/postgres.ts';
+
+const tag = crypto.randomBytes(6).toString('hex');
+const database = `test_${tag}`;
+/** Owns the warehouse and may make roles; is no superuser. */
+const owner = `owner_${tag}`;
+const reader = (name: string): string => `${name}_${tag}`;
+let warehouse: Warehouse;
+
+beforeAll(async () => {
+  await asOwner(async (client) => {
+    await client.query(`create role ${owner} login createrole password 'owner'`);
+    await client.query(`create database ${database} owner ${owner}`);
+  });
+  const url = new URL(databaseUrl(database));
+  Object.assign(url, { username: owner, password: 'owner' });
+  warehouse = await connect(url.href, { max: 2 });
+  await migrate(warehouse, shippedTables);
+});
+afterAll(async () => {
+  await warehouse.close();
+  await asOwner(async (client) => {
+    await client.query(`drop database ${database} with (force)`);
+    const { rows } = await client.query(`select rolname from pg_roles where rolname like '%\\_${tag}'`);
+    for (const { rolname } of rows.reverse()) await client.query(`drop role ${rolname}`);
+  });
+});
+
+/** A connection as a BI tool makes it: with no settings of ours. */
+async function as(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  onTestFinished(() => client.end());
+  await client.connect();
+  return client;
+}
+
+const relations = async (where: string): Promise<readonly string[]> => {
+  const { rows } = await warehouse.pool.query<{ name: string }>(
+    `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+      where relkind in ('r', 'v', 'm', 'p') and nspname !~ '^(pg_|information_schema)' and ${where} order by 1`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+test('a reader runs every view of bi, and nothing else', async () => {
+  const made = await grantReader(warehouse, reader('one'));
+  expect(made).toMatchObject({ isNew: true, exists: true, left: [] });
+  expect(made.done).toContain('revoke usage on schema public from public');
+  await warehouse.pool.query('create view bi.of_a_later_version as select 1 as one');
+  const client = await as(made.url);
+  const shown = await relations(`nspname = 'bi'`);
+  expect(shown.length).toBeGreaterThan(30);
+  for (const name of shown) await client.query(`select count(t) from (select * from ${name} offset 0) t`);
+
+  await expect(client.query('create temporary table t (i int)')).rejects.toThrow(
+    /permission denied|read-only/,
+  );
+  await client.query('set default_transaction_read_only = off');
+  for (const name of await relations(`nspname <> 'bi'`))
+    await expect(client.query(`select from ${name}`), name).rejects.toThrow(/permission denied for schema/);
+  for (const statement of [
+    'create temporary table t (i int)',
+    'create table t (i int)',
+    'create table public.t (i int)',
+    'create schema mine',
+    'create role another',
+    `insert into calendar (date_day) values ('2050-01-01')`,
+    'select ops.shows_names()',
+  ])
+    await expect(client.query(statement), statement).rejects.toThrow(/permission denied/);
+  const visible = `select nspname from pg_namespace where has_schema_privilege(oid, 'usage') and nspname !~ '^pg_' order by 1`;
+  expect((await client.query(visible)).rows).toEqual([{ nspname: 'bi' }, { nspname: 'information_schema' }]);
+});
+
+test('a reader is limited', async () => {
+  const { url } = await grantReader(warehouse, reader('limited'));
+  const client = await as(url);
+  const { rows } = await client.query(`select current_setting('default_transaction_read_only') as readonly,
+    current_setting('statement_timeout') as timeout, current_setting('idle_in_transaction_session_timeout') as idle,
+    current_setting('timezone') as zone, current_setting('search_path') as path,
+    (select rolconnlimit from pg_roles where rolname = current_user) as connections`);
+  const limits = { readonly: 'on', timeout: '1min', idle: '1min', zone: 'UTC', path: 'bi', connections: 20 };
+  expect(rows).toEqual([limits]);
+});
+
+test('granting again changes nothing, or what has changed since; and a login can be removed', async () => {
+  const name = reader('again');
+  const first = await grantReader(warehouse, name);
+  const again = await grantReader(warehouse, name);
+  expect(again).toMatchObject({ isNew: false, done: [], left: [] });
+  expect(new URL(again.url).password).toBe('');
+  await warehouse.pool.query(
+    `alter role ${name} set statement_timeout = '1h'; revoke usage on schema bi from ${name}`,
+  );
+  const repaired = await grantReader(warehouse, name, { newPassword: true });
+  expect(repaired.done).toEqual([
+    expect.stringContaining('password'),
+    `alter role ${name} set statement_timeout = '60s'`,
+    `grant usage on schema bi to ${name}`,
+  ]);
+  await expect(as(first.url)).rejects.toThrow(/password authentication failed/);
+  await as(repaired.url);
+  await warehouse.pool.query(`grant ${name} to current_user; drop owned by ${name}; drop role ${name}`);
+});
+
+test('personal data have a grant of their own, which can be taken away', async () => {
+  const name = reader('pii');
+  const { url } = await grantReader(warehouse, name, { pii: true });
+  const client = await as(url);
+  for (const view of ['users', 'comments', 'worklogs']) await client.query(`select * from bi_pii.${view}`);
+  const { done } = await grantReader(warehouse, name);
+  expect(done).toEqual([`revoke usage on schema bi_pii from ${name}`]);
+  await expect(client.query('select from bi_pii.users')).rejects.toThrow(/permission denied for schema/);
+});
+
+test('what the user of the warehouse may not do, an administrator can run', async () => {
+  const name = reader('helped');
+  await asOwner((client) => client.query(`alter role ${owner} nocreaterole`));
+  onTestFinished(() =>
+    asOwner(async (client) => void (await client.query(`alter role ${owner} createrole`))),
+  );
+  const { url, exists, done, left } = await grantReader(warehouse, name);
+  expect({ exists, done }).toEqual({ exists: false, done: [] });
+  expect(left[0]?.reason).toMatch(/permission denied to create role/);
+  await asOwner(async (client) => {
+    for (const { statement } of left) await client.query(statement);
+  }, database);
+  const client = await as(url);
+  await client.query('select * from issues');
+  expect(await grantReader(warehouse, name)).toMatchObject({ exists: true, left: [] });
+});
+
+test('what others rely on is left, with its statement', async () => {
+  const name = reader('member');
+  const group = reader('group');
+  await asOwner(async (client) => {
+    await client.query(
+      `create role ${group}; create schema theirs; grant usage on schema theirs to public, ${group}`,
+    );
+    await client.query(`grant usage on schema ops to ${group}; create role ${name} login in role ${group}`);
+    await client.query(`grant ${name} to ${owner} with admin option`);
+  }, database);
+  const { left } = await grantReader(warehouse, name);
+  expect(left.map(({ statement }) => statement)).toEqual([
+    `revoke usage on schema ops from ${group}`,
+    `revoke usage on schema theirs from ${group}`,
+    'revoke usage on schema theirs from public',
+  ]);
+});
+
+test.each(['pg_reader', 'public', 'two words', '', 'a"b', 'x'.repeat(64)])(
+  '%j is no name for a login',
+  async (name) => {
+    await expect(grantReader(warehouse, name)).rejects.toThrow(/no name for a login/);
+  },
+);
+
+test('the owner of the warehouse is no reader', async () => {
+  await expect(grantReader(warehouse, owner)).rejects.toThrow(/more than a reader/);
+});
