@@ -1,4 +1,7 @@
-/** Writes docs/streams.md (and docs/openapi.json) from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
+/**
+ * Writes what the program itself knows into the docs: `npm run docs`. docs/streams.md and docs/openapi.json come from its declarations, docs/bi
+ * and dbt from a warehouse that is made for it and removed.
+ */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Opened } from '../src/connectors/connector.ts';
@@ -9,6 +12,8 @@ import { openAds } from '../src/connectors/spotify-ads/source.ts';
 import type { Stream } from '../src/core/stream.ts';
 import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
 import { bearer } from '../src/http/auth.ts';
+import { contractFiles } from './bi/files.ts';
+import { temporaryWarehouse } from './bi/warehouse.ts';
 import { openapiDocument } from './openapi.ts';
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
@@ -210,4 +215,6 @@ const code = (text: string): string => `\`${text}\``;
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
   writeFileSync(new URL('openapi.json', import.meta.url), openapiDocument());
+  const files = await temporaryWarehouse(contractFiles);
+  for (const [name, text] of files) writeFileSync(new URL(`../${name}`, import.meta.url), text);
 }

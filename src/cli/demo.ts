@@ -87,7 +87,7 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
   const { rows } = await lock.query(`select where pg_try_advisory_lock(hashtext('tidemark demo'))`);
   if (rows.length === 0)
     throw new LockHeld('another demo is running in this home; wait for it, or set another TIDEMARK_HOME');
-  for (const schema of [...pipelines, 'bi', 'ops'])
+  for (const schema of [...pipelines, 'bi', 'bi_pii', 'ref', 'ops'])
     await lock.query(`drop schema if exists ${schema} cascade`);
   await applySteps(warehouse, { pipelines: [] }, signal);
   return { url: embedded.url, warehouse };

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
+import { checks } from '../../../docs/bi/checks.ts';
+import { committed } from '../../../docs/bi/schema.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 /** A warehouse for the tests of a file, and queries to it. */
@@ -13,7 +15,10 @@ export interface Reading {
   insert(into: string, values: readonly string[]): Promise<void>;
 }
 
-/** `load` fills the warehouse. Declare it at the top of a file. */
+/**
+ * `load` fills the warehouse. Declare it at the top of a file. At the end, the keys and relations of the contract must hold for the rows that the
+ * file's tests made.
+ */
 export function reading(load: () => Promise<unknown>): Reading {
   let database: TestDatabase;
   const table = async (query: string) =>
@@ -26,7 +31,10 @@ export function reading(load: () => Promise<unknown>): Reading {
     database = await testDatabase();
     await load();
   });
-  afterAll(() => database.drop());
+  afterAll(async () => {
+    for (const { says, query } of checks(committed())) expect([says, ...(await read(query))]).toEqual([says]);
+    await database.drop();
+  });
   return {
     table,
     read,

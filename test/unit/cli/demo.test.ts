@@ -4,6 +4,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
+import { checks } from '../../../docs/bi/checks.ts';
+import { committed } from '../../../docs/bi/schema.ts';
 import type { Facts } from '../../../simulators/demo/facts.ts';
 import type { Ran } from '../../../simulators/demo/story.ts';
 import { lastPage } from '../../../simulators/demo/summary.ts';
@@ -36,6 +38,17 @@ async function counts(url: string, tables: readonly string[]): Promise<Record<st
   }
 }
 
+/** What does not hold of the keys and relations that the contract of `bi` names. */
+async function brokenChecks(url: string): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const found: string[] = [];
+  for (const { says, query } of checks(committed()))
+    if ((await client.query(query)).rows.length > 0) found.push(says);
+  await client.end();
+  return found;
+}
+
 type Page = Facts & { readonly url: string; readonly runs: readonly Ran[] };
 
 test('the demo fills a warehouse of its own, its summary is true by psql, and it works again', async () => {
@@ -59,6 +72,7 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const url = /^connection +(\S+)$/m.exec(open.out())?.[1] ?? '';
   const kept = Object.fromEntries(tables.map((each) => [each.table, each.rows + each.deleted]));
   expect(await counts(url, Object.keys(kept))).toEqual(kept);
+  expect(await brokenChecks(url)).toEqual([]);
   open.kill('SIGINT');
   expect((await open.ended).code).toBe(0);
   expect(await counts(url, [])).toBeUndefined();

@@ -1,0 +1,45 @@
+/** What must hold of the contract: against its last version, and in a warehouse with rows. */
+import type { Contract, Relation, View } from './contract.ts';
+
+/** What a new contract breaks of an old one: columns that are gone, moved or of another type. */
+export function broken(before: Contract, after: Contract): readonly string[] {
+  return before.views.flatMap((old) => {
+    const view = after.views.find(({ name }) => name === old.name);
+    if (view === undefined) return [`bi.${old.name} is gone`];
+    return old.columns.flatMap(({ name, type }, index) => {
+      const is = view.columns[index];
+      if (is?.name !== name)
+        return [`bi.${old.name}: column ${index + 1} was ${name} and is ${is?.name ?? 'gone'}`];
+      return is.type === type ? [] : [`bi.${old.name}.${name} was ${type} and is ${is.type}`];
+    });
+  });
+}
+
+/** Queries whose rows are faults: what the contract says of keys and relations does not hold. */
+export function checks({
+  views: all,
+}: Contract): readonly { readonly says: string; readonly query: string }[] {
+  return all.flatMap((view) => [
+    keyCheck(view),
+    ...view.relations.filter((is) => is.complete).map((is) => relationCheck(view, is)),
+  ]);
+}
+
+const keyCheck = ({ name, key, nullable }: View) => {
+  const nulls = key.filter((column) => !nullable.includes(column)).map((column) => `${column} is null`);
+  return {
+    says: `bi.${name} has one row per ${key.join(', ')}`,
+    query: `select ${key.join(', ')}, count(*) from bi.${name} group by ${key.join(', ')}
+      having count(*) > 1 or ${nulls.join(' or ')} limit 3`,
+  };
+};
+
+const relationCheck = ({ name }: View, { columns, to, key }: Relation) => {
+  const on = columns.map((column, index) => `t.${key[index]} = f.${column}`).join(' and ');
+  const known = columns.map((column) => `f.${column} is not null`).join(' and ');
+  return {
+    says: `every ${columns.join(', ')} of bi.${name} is in bi.${to}`,
+    query: `select ${columns.map((column) => `f.${column}`).join(', ')} from bi.${name} f
+      where ${known} and not exists (select from bi.${to} t where ${on}) limit 3`,
+  };
+};

@@ -1,0 +1,191 @@
+/**
+ * What the database cannot say about the views of `bi`: which columns identify a row, where ids lead, and which numbers may be summed.
+ * Types, comments and the order of columns are read from a migrated warehouse (`contract.ts`). To add a view, add its line to `views`; what is
+ * missing, `npm run docs` says.
+ */
+
+/** Major: a column was removed or changed. Minor: views or columns were added, since the last release. Shown by `bi.contract`. */
+export const version = '1.0';
+
+/** Whether numbers of several rows may be added up. */
+export type Additivity =
+  /** Always, within one currency. */
+  | 'additive'
+  /** Only over rows that agree in the columns of `notOver`: states of a day, running totals. */
+  | 'semi_additive'
+  /** Never: ratios, medians, counts of different people. Compute them anew from what may be summed. */
+  | 'non_additive';
+
+/** A number by what may be done with it; `label`: it numbers, orders or names something and measures nothing. */
+export type Kind = Additivity | 'label';
+
+export interface Declared {
+  /** Columns that are unique together, and not null but for `nullable`. */
+  readonly key: readonly string[];
+  /** Columns of the key that may be null: the row without one is a row of its own. */
+  readonly nullable?: readonly string[];
+  /** The date that reports are drawn over, a day or the first day of a week. */
+  readonly day?: string;
+  /** For views with a day in the key. Flow: what happened on it, sums over days are true. State: how things stood at its end. */
+  readonly days?: 'flow' | 'state';
+  /** Columns that sums must not reach over. Every number that could be summed is then `semi_additive`. */
+  readonly notOver?: readonly string[];
+  /** Numbers for which the rules by name do not hold here. */
+  readonly numbers?: Readonly<Record<string, Kind>>;
+  /** True: rows of other views lead here by the columns of the key, as far as they are named alike. */
+  readonly entity?: true;
+}
+
+const of = (...columns: readonly string[]): readonly string[] => ['source', ...columns];
+
+export const views: Readonly<Record<string, Declared>> = {
+  contract: { key: ['bi_version'] },
+  calendar: { key: ['date_day'] },
+
+  // The issue tracker
+  boards: { key: of('board_id'), entity: true },
+  comments: { key: of('comment_id'), day: 'created_date' },
+  components: { key: of('component_id'), notOver: ['component_id'], entity: true },
+  cumulative_flow_daily: {
+    key: of('project_id', 'status_category', 'date_day'),
+    ...{ nullable: ['project_id'], day: 'date_day', days: 'state' },
+  },
+  issue_changes: { key: of('history_id', 'item_number'), day: 'changed_date' },
+  issue_custom_fields: {
+    key: of('issue_id', 'field_id', 'value_number_in_field'),
+    numbers: { value_number_in_field: 'label', value_number: 'non_additive' },
+  },
+  issue_cycle_times: { key: of('issue_id'), day: 'done_date' },
+  issue_labels: { key: of('issue_id', 'issue_label') },
+  issue_links: { key: of('issue_id', 'link_id', 'direction') },
+  issue_response_times: { key: of('issue_id'), day: 'created_date' },
+  issue_status_history: { key: of('issue_id', 'status_sequence'), day: 'entered_date' },
+  issues: { key: of('issue_id'), day: 'created_date', entity: true },
+  project_summary: { key: of('project_id') },
+  projects: { key: of('project_id'), entity: true },
+  sprint_issues: { key: of('sprint_id', 'issue_id'), notOver: ['sprint_id'] },
+  sprints: { key: of('sprint_id'), entity: true },
+  throughput_weekly: {
+    key: of('project_id', 'issue_type', 'week_start'),
+    ...{ nullable: ['project_id', 'issue_type'], day: 'week_start', days: 'flow' },
+  },
+  user_workload: { key: of('assignee_id'), nullable: ['assignee_id'] },
+  users: { key: of('user_id'), entity: true },
+  versions: { key: of('version_id'), notOver: ['version_id'], entity: true },
+  worklogs: { key: of('worklog_id'), day: 'work_date' },
+
+  // The advertising platform
+  ad_accounts: { key: of('ad_account_id'), entity: true },
+  ad_change_history: {
+    key: of('change_id', 'field_number'),
+    nullable: ['field_number'],
+    day: 'changed_date',
+  },
+  ad_performance_daily: { key: of('ad_id', 'date_day'), day: 'date_day', days: 'flow' },
+  ad_performance_hourly: { key: of('ad_id', 'hour_start_at'), day: 'date_day', days: 'flow' },
+  ad_set_history: { key: of('ad_set_id', 'valid_from'), numbers: { budget: 'non_additive' } },
+  ad_set_pacing: { key: of('ad_set_id'), entity: true, numbers: { budget: 'non_additive' } },
+  ad_set_targets: { key: of('ad_set_id', 'dimension', 'target_value') },
+  ads: { key: of('ad_id'), entity: true },
+  audience_insights: {
+    key: of('entity_type', 'entity_id', 'dimension', 'dimension_value', 'captured_date'),
+    ...{ day: 'captured_date', days: 'state', notOver: ['entity_type', 'dimension', 'captured_date'] },
+  },
+  campaign_performance_daily: { key: of('campaign_id', 'date_day'), day: 'date_day', days: 'flow' },
+  campaigns: { key: of('campaign_id'), entity: true },
+  report_revisions: {
+    key: of('entity_type', 'entity_id', 'date_day', 'metric', 'seen_at'),
+    ...{ day: 'date_day', days: 'flow', notOver: ['entity_type', 'metric'] },
+    numbers: {
+      old_value: 'non_additive',
+      new_value: 'non_additive',
+      difference: 'semi_additive',
+      days_later: 'non_additive',
+    },
+  },
+
+  // The workflow engine
+  workflow_daily: { key: of('dag_name', 'date_day'), nullable: ['date_day'], day: 'date_day', days: 'flow' },
+  workflow_runs: { key: of('dag_name', 'dag_run_id'), entity: true },
+  workflow_steps: { key: of('dag_name', 'dag_run_id', 'step_name', 'occurrence') },
+
+  // Tidemark itself
+  data_freshness: { key: of('stream'), numbers: { freshness_promise_seconds: 'non_additive' } },
+  stream_runs: { key: of('run_id', 'stream'), day: 'started_date' },
+  sync_runs: { key: ['run_id'], day: 'started_date', entity: true },
+};
+
+/** What a number is by the name of its column; the first rule that fits holds. */
+export const kinds: readonly (readonly [RegExp, Kind])[] = [
+  [/_(number|sequence|position|rank|year|quarter|week|month)$|^(day_of_week|occurrence)$/, 'label'],
+  [
+    /_ratio$|_share$|^(ctr|cpc|cpm|cpa)$|^(p\d\d|median|average|longest|shortest)_|^seconds_since_/,
+    'non_additive',
+  ],
+  [/(^|_)(reach|listeners|frequency|people|users)(_|$)|^bid$/, 'non_additive'],
+  [
+    /(^|_)(seconds|hours|days|points|issues|steps|runs|streams|changes|count|records|rows|requests|retries)(_|$)/,
+    'additive',
+  ],
+  [
+    /^(budget|spend|revenue|impressions|clicks|starts|completes|skips)(_|$)|_(quartiles?|midpoints?)$/,
+    'additive',
+  ],
+  [/^(page_views|leads|add_to_cart|purchases|sign_ups|video_views|custom_events)$/, 'additive'],
+  [
+    /^(succeeded|failed|aborted|unfinished|votes|watchers|slices|rejects|open_rejects|net_open_change)$/,
+    'additive',
+  ],
+];
+
+/** The unit of a number by the name of its column; else it counts what it is named after. */
+export const units: readonly (readonly [RegExp, string])[] = [
+  [/_in_reporting_currency$/, 'reporting currency'],
+  [/(^|_)seconds(_|$)/, 'seconds'],
+  [/(^|_)hours(_|$)/, 'hours'],
+  [/(^|_)days(_|$)/, 'days'],
+  [/(^|_)points(_|$)/, 'story points'],
+  [/_ratio$|_share$|^ctr$/, 'ratio'],
+  [/^(spend|revenue|budget|bid|cpc|cpm|cpa)(_|$)/, 'currency'],
+  [/^frequency/, 'times per person'],
+  [/(^|_)(reach|listeners|people)(_|$)/, 'people'],
+  [/^(old_value|new_value|difference)$/, 'unit of the metric'],
+  [/^value_number$/, 'unit of the field'],
+];
+
+/** Columns that lead to an entity under another name than its own. */
+export const roles: Readonly<Record<string, string>> = {
+  assignee_id: 'users',
+  author_id: 'users',
+  changed_by_id: 'users',
+  creator_id: 'users',
+  entered_by_id: 'users',
+  first_response_by_id: 'users',
+  lead_id: 'users',
+  reporter_id: 'users',
+  last_run_id: 'sync_runs',
+  other_issue_id: 'issues',
+  parent_issue_id: 'issues',
+};
+
+/**
+ * Relations of which every row finds its target, as `view.column`; those of `*` hold in all views. Other targets may be deleted at the source,
+ * hidden, or not read yet: the row stays, and finds nothing.
+ */
+export const complete: readonly string[] = [
+  '*.issue_id',
+  '*.dag_run_id',
+  'stream_runs.run_id',
+  'sprint_issues.sprint_id',
+];
+
+/** Data about people, by the name of the column. Ids of `users` count as well, by themselves. */
+export const personal: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(assignee|author|changed_by|creator|entered_by|first_response_by|lead|reporter|user)_name$|^changed_by$/,
+    'name',
+  ],
+  [/^(body|work_comment|summary|other_summary|description|goal)$/, 'free text'],
+  [/^(old_value|new_value|value_text)$/, 'may hold names or free text'],
+  [/e_?mail/, 'e-mail address'],
+];
