@@ -5,6 +5,7 @@ import type { Warehouse } from '../src/warehouse/connect.ts';
 import { measure, service } from './processes.ts';
 import { dump, rawCopy } from './raw-copy.ts';
 import type { Figure } from './report.ts';
+import { median } from './statistics.ts';
 
 /** What the bench lends. */
 export interface Lent {
@@ -21,9 +22,6 @@ type Variables = Readonly<Record<string, string>>;
 
 /** What there is to ask a report for; read before it, untimed. */
 export const lists = ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'];
-
-const median = (list: readonly number[]): number =>
-  [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN;
 
 export async function syncAds(url: string, at: Variables, streams: readonly string[], cwd?: string) {
   const flags = streams.flatMap((stream) => ['--stream', stream]);

@@ -13,13 +13,16 @@ import { measureLimit } from './limit.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
+import { median } from './statistics.ts';
+import { measureViews, viewsHead } from './views.ts';
 
 /** The default of TRACKER_CONCURRENCY. */
 const concurrency = 8;
 
 /**
  * Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. `npm run bench -- a d` runs these parts only
- * ((b), (c) and (d) are measured against (a), so they run it, too) and prints them.
+ * ((b), (c) and (d) are measured against (a), so they run it, too) and prints them. Part (i) is a section of its own, which is also written when
+ * it runs alone.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -37,7 +40,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -119,8 +122,6 @@ const httpOnce = async (at: Address, ...since: readonly string[]): Promise<numbe
   return (JSON.parse(cost.out) as { seconds: number }).seconds;
 };
 
-const median = (list: readonly number[]): number =>
-  [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN;
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const figures: Figure[] = [];
 const firsts: number[] = [];
@@ -302,21 +303,27 @@ for (const part of adsParts)
   if (runs(part.letter))
     figures.push(...(await measureAds(part, { folder, times, freshDatabase, settled, walBytes, say })));
 if (runs('h')) figures.push(...(await measureLimit(Number(values.pages), { freshDatabase, say })));
-const text = report(figures, {
-  issues,
-  times,
-  concurrency,
-  firsts,
-  raws,
-  https,
-  again,
-  touched,
-  remote,
-  peaks,
-  tables,
-  cpu: first?.cost.cpu ?? Number.NaN,
-});
+const views = runs('i') ? await measureViews({ freshDatabase, say }) : '';
+const page = path.resolve(import.meta.dirname, '../docs/performance.md');
+/** Part (i) alone leaves the rest of the page as it is. */
+const onlyViews = positionals.join() === 'i';
+const rest = onlyViews
+  ? fs.readFileSync(page, 'utf8').split(`${viewsHead}\n`)[0]
+  : report(figures, {
+      issues,
+      times,
+      concurrency,
+      firsts,
+      raws,
+      https,
+      again,
+      touched,
+      remote,
+      peaks,
+      tables,
+      cpu: first?.cost.cpu ?? Number.NaN,
+    });
+const text = `${rest?.trimEnd()}\n\n${views}`;
 console.log(text);
-if (!values.dry && positionals.length === 0)
-  fs.writeFileSync(path.resolve(import.meta.dirname, '../docs/performance.md'), text);
+if (!values.dry && (positionals.length === 0 || onlyViews)) fs.writeFileSync(page, text);
 await end();

@@ -12,6 +12,7 @@ import { openAds } from '../src/connectors/spotify-ads/source.ts';
 import type { Stream } from '../src/core/stream.ts';
 import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
 import { bearer } from '../src/http/auth.ts';
+import { cookbookPage } from './bi/cookbook.ts';
 import { contractFiles } from './bi/files.ts';
 import { temporaryWarehouse } from './bi/warehouse.ts';
 import { openapiDocument } from './openapi.ts';
@@ -215,6 +216,7 @@ const code = (text: string): string => `\`${text}\``;
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
   writeFileSync(new URL('openapi.json', import.meta.url), openapiDocument());
+  writeFileSync(new URL('bi/cookbook.md', import.meta.url), cookbookPage());
   const files = await temporaryWarehouse(contractFiles);
   for (const [name, text] of files) writeFileSync(new URL(`../${name}`, import.meta.url), text);
 }

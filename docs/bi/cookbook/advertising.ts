@@ -1,0 +1,70 @@
+import type { Chapter } from './recipe.ts';
+
+export const advertising: Chapter = {
+  title: 'Advertising',
+  recipes: [
+    {
+      title: 'What does a click cost, by ad set?',
+      about:
+        'Sums first, then the ratio: the mean of daily costs per click is another number, and a wrong one.',
+      sql: `select campaign_name, ad_set_name, currency, sum(spend) as spend, sum(clicks)::bigint as clicks,
+  round(sum(spend) / nullif(sum(clicks), 0), 4) as cpc
+from bi.ad_performance_daily
+group by campaign_name, ad_set_name, currency
+order by currency, cpc, ad_set_name;`,
+    },
+    {
+      title: 'What was spent on each campaign, week by week?',
+      about: 'Amounts of different currencies are never added: the currency is a column of the answer.',
+      sql: `select date_trunc('week', date_day)::date as week_start, ad_account_name, campaign_name, currency, sum(spend) as spend
+from bi.campaign_performance_daily
+group by 1, 2, 3, 4
+order by 1, 2, 3;`,
+    },
+    {
+      title: 'How many purchases did each campaign bring?',
+      about:
+        'Asked at the level of campaigns. The platform hides numbers from 1 to 4, so the sum over ads is too small; days with a hidden number are counted beside.',
+      sql: `select ad_account_name, campaign_name, sum(purchases)::bigint as purchases,
+  count(*) filter (where purchases_suppressed) as days_hidden, currency, sum(revenue) as revenue
+from bi.campaign_performance_daily
+group by ad_account_name, campaign_name, currency
+order by ad_account_name, campaign_name;`,
+    },
+    {
+      title: 'Is the budget spent at the pace of the flight?',
+      about: 'A used ratio far below the elapsed ratio will not spend its budget; far above, it ends early.',
+      sql: `select campaign_name, ad_set_name, currency, budget_type, budget_to_date, spend_to_date,
+  budget_used_ratio, flight_elapsed_ratio
+from bi.ad_set_pacing
+order by budget_used_ratio desc nulls last, ad_set_id;`,
+    },
+    {
+      title: 'What did the platform restate since Monday?',
+      about: 'Numbers of past days that changed after they were first read, campaigns only.',
+      sql: `select date_day, entity_name as campaign_name, currency, old_value, new_value, difference
+from bi.report_revisions
+where entity_type = 'CAMPAIGN' and metric = 'spend' and seen_at >= date_trunc('week', now())
+order by date_day, campaign_name, currency, seen_at;`,
+    },
+    {
+      title: 'Who hears it?',
+      about: 'The newest snapshot of each campaign by age. Shares are within the campaign.',
+      sql: `select entity_name as campaign_name, dimension_value as age, captured_date, impressions, impression_share_ratio
+from bi.audience_insights
+where entity_type = 'CAMPAIGN' and dimension = 'AGE' and is_latest
+order by entity_id, age;`,
+    },
+    {
+      title: 'Which creative works best?',
+      about: 'Ads side by side: how often they are clicked, and how often they are heard to the end.',
+      sql: `select a.asset_name, p.currency, count(distinct p.ad_id) as ads, sum(p.impressions)::bigint as impressions,
+  round(sum(p.clicks)::numeric / nullif(sum(p.impressions), 0), 6) as ctr,
+  round(sum(p.completes)::numeric / nullif(sum(p.starts), 0), 6) as completion_ratio
+from bi.ad_performance_daily p
+join bi.ads a on a.source = p.source and a.ad_id = p.ad_id
+group by a.asset_name, p.currency
+order by ctr desc, a.asset_name;`,
+    },
+  ],
+};

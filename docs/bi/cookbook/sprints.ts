@@ -1,0 +1,24 @@
+import type { Chapter } from './recipe.ts';
+
+export const sprints: Chapter = {
+  title: 'Sprints',
+  recipes: [
+    {
+      title: 'How much of each sprint was carried over?',
+      about:
+        'In the sprint and not done when it was closed. Issues that were taken out before count as removed.',
+      sql: `select board_name, sprint_name, committed_issues, added_issues, removed_issues, done_issues, carried_over_issues
+from bi.sprints
+where sprint_state = 'closed' and completed_at >= now() - interval '90 days'
+order by board_name, completed_at;`,
+    },
+    {
+      title: 'Which issues came into a running sprint?',
+      about: 'Added after the start. A sprint with many of them was not planned, it happened.',
+      sql: `select sprint_name, issue_key, issue_type, added_at
+from bi.sprint_issues
+where sprint_state = 'active' and is_added
+order by sprint_name, added_at, issue_key;`,
+    },
+  ],
+};

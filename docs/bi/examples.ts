@@ -1,0 +1,242 @@
+/** What an analyst asks a view: one question for each view of `bi`. They are timed by `npm run bench -- i`. */
+export interface Example {
+  /** Name in `bi`. */
+  readonly view: string;
+  readonly asks: string;
+  readonly sql: string;
+}
+
+/** Alphabetically by view. */
+export const examples: readonly Example[] = [
+  {
+    view: 'ad_accounts',
+    asks: 'Which accounts report in which currency?',
+    sql: 'select currency, count(*) from bi.ad_accounts group by 1',
+  },
+  {
+    view: 'ad_change_history',
+    asks: 'Who changed the most last month?',
+    sql: `select changed_by, count(distinct change_id) from bi.ad_change_history
+where changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
+  },
+  {
+    view: 'ad_performance_daily',
+    asks: 'What did each ad set cost per click this quarter?',
+    sql: `select ad_set_name, currency, sum(spend) / nullif(sum(clicks), 0) as cpc from bi.ad_performance_daily
+where date_day >= current_date - 90 group by 1, 2 order by 3`,
+  },
+  {
+    view: 'ad_performance_hourly',
+    asks: 'At what hour of the day are ads heard?',
+    sql: `select extract(hour from hour_start_at at time zone 'UTC') as hour_of_day, sum(impressions) as impressions
+from bi.ad_performance_hourly group by 1 order by 1`,
+  },
+  {
+    view: 'ad_set_history',
+    asks: 'How often did budgets change?',
+    sql: 'select ad_set_name, count(distinct budget) from bi.ad_set_history group by 1 order by 2 desc',
+  },
+  {
+    view: 'ad_set_pacing',
+    asks: 'Which running ad sets are behind their budget?',
+    sql: `select ad_set_name, budget_used_ratio from bi.ad_set_pacing
+where end_at > now() and budget_used_ratio < 0.8 order by 2`,
+  },
+  {
+    view: 'ad_set_targets',
+    asks: 'How many ad sets are aimed at each value?',
+    sql: 'select dimension, target_value, count(*) from bi.ad_set_targets group by 1, 2 order by 3 desc',
+  },
+  {
+    view: 'ads',
+    asks: 'How many ads does each campaign have?',
+    sql: 'select campaign_name, count(*) from bi.ads group by 1 order by 2 desc',
+  },
+  {
+    view: 'audience_insights',
+    asks: 'How old are the listeners of each campaign?',
+    sql: `select entity_name, dimension_value, impressions, impression_share_ratio from bi.audience_insights
+where entity_type = 'CAMPAIGN' and dimension = 'AGE' and is_latest`,
+  },
+  {
+    view: 'boards',
+    asks: 'How many boards of each type are there?',
+    sql: 'select board_type, count(*) from bi.boards group by 1',
+  },
+  {
+    view: 'calendar',
+    asks: 'How many working days has each month of this year?',
+    sql: `select month_start, count(*) filter (where is_working_day) from bi.calendar
+where year_start = date_trunc('year', current_date)::date group by 1 order by 1`,
+  },
+  {
+    view: 'campaign_performance_daily',
+    asks: 'What was spent on each campaign, week by week?',
+    sql: `select date_trunc('week', date_day)::date as week_start, campaign_name, currency, sum(spend) as spend
+from bi.campaign_performance_daily group by 1, 2, 3 order by 1, 2`,
+  },
+  {
+    view: 'campaigns',
+    asks: 'How many campaigns have which objective?',
+    sql: 'select objective, count(*) from bi.campaigns group by 1',
+  },
+  {
+    view: 'comments',
+    asks: 'How many comments were written each month?',
+    sql: `select date_trunc('month', created_at)::date as month_start, count(*) from bi.comments
+where created_at >= now() - interval '1 year' group by 1 order by 1`,
+  },
+  {
+    view: 'components',
+    asks: 'Which components have the most open work?',
+    sql: 'select project_key, component_name, open_issues from bi.components order by 3 desc limit 20',
+  },
+  {
+    view: 'contract',
+    asks: 'Which version of the contract is this?',
+    sql: 'select bi_version from bi.contract',
+  },
+  {
+    view: 'cumulative_flow_daily',
+    asks: 'How did work in progress develop in the last quarter?',
+    sql: `select date_day, status_category, sum(issues) from bi.cumulative_flow_daily
+where date_day >= current_date - 90 group by 1, 2 order by 1, 2`,
+  },
+  {
+    view: 'data_freshness',
+    asks: 'Which streams are stale?',
+    sql: 'select source, stream, fresh_at from bi.data_freshness where is_stale',
+  },
+  {
+    view: 'issue_changes',
+    asks: 'Who changed priorities last month?',
+    sql: `select changed_by_name, count(*) from bi.issue_changes
+where field_id = 'priority' and changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
+  },
+  {
+    view: 'issue_custom_fields',
+    asks: 'Which values does one field have in one project?',
+    sql: `select value_text, count(*) from bi.issue_custom_fields
+where project_key = 'WEB' and field_id = 'customfield_10114' group by 1 order by 2 desc`,
+  },
+  {
+    view: 'issue_cycle_times',
+    asks: 'How long does work take, month by month?',
+    sql: `select date_trunc('month', done_at)::date as month_start, project_key,
+  percentile_cont(0.5) within group (order by cycle_time_days) as median_days
+from bi.issue_cycle_times where is_done group by 1, 2`,
+  },
+  {
+    view: 'issue_labels',
+    asks: 'Which labels are used most?',
+    sql: 'select issue_label, count(*) from bi.issue_labels group by 1 order by 2 desc limit 20',
+  },
+  {
+    view: 'issue_links',
+    asks: 'What is blocked by open work?',
+    sql: `select issue_key, other_issue_key from bi.issue_links where project_key = 'WEB' and is_blocked`,
+  },
+  {
+    view: 'issue_response_times',
+    asks: 'How fast was the first answer, month by month?',
+    sql: `select date_trunc('month', created_date)::date as month_start,
+  percentile_cont(0.5) within group (order by first_response_working_hours) as median_hours
+from bi.issue_response_times where created_at >= now() - interval '1 year' group by 1 order by 1`,
+  },
+  {
+    view: 'issue_status_history',
+    asks: 'How long do issues of a project stay in each status?',
+    sql: `select status, percentile_cont(0.5) within group (order by days_in_status) as median_days
+from bi.issue_status_history where project_key = 'WEB' and not is_current group by 1`,
+  },
+  {
+    view: 'issues',
+    asks: 'How old is the open work of each project?',
+    sql: `select project_key, status_category, count(*), avg(age_days) from bi.issues
+where is_open group by 1, 2 order by 1, 2`,
+  },
+  {
+    view: 'project_summary',
+    asks: 'Which projects have the most overdue issues?',
+    sql: 'select project_key, open_issues, overdue_issues from bi.project_summary order by 3 desc',
+  },
+  {
+    view: 'projects',
+    asks: 'Which projects are there?',
+    sql: 'select project_key, project_name from bi.projects order by 1',
+  },
+  {
+    view: 'report_revisions',
+    asks: 'By how much was spend restated?',
+    sql: `select date_day, currency, sum(difference) from bi.report_revisions
+where entity_type = 'CAMPAIGN' and metric = 'spend' group by 1, 2 order by 1`,
+  },
+  {
+    view: 'sprint_issues',
+    asks: 'What became of the issues of one sprint?',
+    sql: `select issue_key, is_committed, is_added, is_removed, is_done from bi.sprint_issues where sprint_id = '50'`,
+  },
+  {
+    view: 'sprints',
+    asks: 'What is the velocity of one board?',
+    sql: `select sprint_name, committed_points, done_points from bi.sprints
+where board_id = '1' and sprint_state = 'closed' order by end_at desc limit 12`,
+  },
+  {
+    view: 'stream_runs',
+    asks: 'What did the last nights read?',
+    sql: `select started_date, sum(rows_received) from bi.stream_runs
+where started_at >= now() - interval '30 days' group by 1 order by 1`,
+  },
+  {
+    view: 'sync_runs',
+    asks: 'How many nights went wrong?',
+    sql: 'select pipeline, status, count(*) from bi.sync_runs group by 1, 2',
+  },
+  {
+    view: 'throughput_weekly',
+    asks: 'Does the backlog of a project grow?',
+    sql: `select week_start, sum(created_issues), sum(done_issues), sum(net_open_change) from bi.throughput_weekly
+where project_key = 'WEB' group by 1 order by 1`,
+  },
+  {
+    view: 'user_workload',
+    asks: 'Who has the most to do?',
+    sql: 'select assignee_name, open_issues, open_story_points from bi.user_workload order by 2 desc limit 20',
+  },
+  {
+    view: 'users',
+    asks: 'How many accounts are active?',
+    sql: 'select is_active, count(*) from bi.users group by 1',
+  },
+  {
+    view: 'versions',
+    asks: 'How far are the next releases?',
+    sql: `select project_key, version_name, release_date, done_issues_ratio from bi.versions
+where not is_released order by release_date`,
+  },
+  {
+    view: 'workflow_daily',
+    asks: 'How reliable is each DAG?',
+    sql: `select dag_name, sum(succeeded)::numeric / nullif(sum(runs), 0) as success_ratio from bi.workflow_daily
+where date_day >= current_date - 90 group by 1 order by 2`,
+  },
+  {
+    view: 'workflow_runs',
+    asks: 'Which runs failed last month, and where?',
+    sql: `select dag_name, first_failed_step, count(*) from bi.workflow_runs
+where started_at >= now() - interval '30 days' and state = 'failed' group by 1, 2`,
+  },
+  {
+    view: 'workflow_steps',
+    asks: 'Which steps of a DAG are slow?',
+    sql: `select step_name, percentile_cont(0.95) within group (order by duration_seconds) as p95_seconds
+from bi.workflow_steps where dag_name = 'nightly-20' group by 1 order by 2 desc`,
+  },
+  {
+    view: 'worklogs',
+    asks: 'How many hours were logged each month?',
+    sql: `select date_trunc('month', work_date)::date as month_start, sum(time_spent_hours) from bi.worklogs
+where project_key = 'WEB' group by 1 order by 1`,
+  },
+];

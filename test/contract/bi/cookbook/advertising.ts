@@ -1,0 +1,56 @@
+import type { Truths } from './truth.ts';
+
+/** Rows of a level by day, with the names of the account. */
+const level = (type: string): string =>
+  `(select r.*, a.name as account, a.currency_code as currency from ads.report_daily r, ads.ad_accounts a
+    where r.entity_type = '${type}' and a.id = r.ad_account_id)`;
+
+export const advertising: Truths = {
+  'What does a click cost, by ad set?': `select c.name, s.name, a.currency_code,
+      sum(t.spend), sum(t.clicks), sum(t.spend) / sum(t.clicks)
+    from (select entity_id, sum(spend) as spend, sum(clicks) as clicks from ads.report_daily where entity_type = 'AD' group by 1) t
+    join ads.ads d on d.id = t.entity_id join ads.ad_sets s on s.id = d.ad_set_id
+    join ads.campaigns c on c.id = s.campaign_id join ads.ad_accounts a on a.id = c.ad_account_id group by 1, 2, 3`,
+  'What was spent on each campaign, week by week?': `select r.day - (extract(isodow from r.day)::int - 1), r.account, c.name,
+      r.currency, sum(r.spend)
+    from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by 1, 2, 3, 4`,
+  'How many purchases did each campaign bring?': `select r.account, c.name, sum(r.purchases), sum(r.purchases_suppressed::int),
+      r.currency, sum(r.revenue)
+    from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by 1, 2, 5`,
+  'Is the budget spent at the pace of the flight?': `with spent as (
+      select entity_id, sum(spend) as spend, max(day) as last from ads.report_daily where entity_type = 'AD_SET' group by 1),
+    -- Day by day: the budget of the version that was in force when the day ended, of the first one before it.
+    allowed as (
+      select s.id, d::date, (
+        select v.budget from ads.ad_set_versions v
+        where v.id = s.id and v.budget_type = 'DAILY'
+        order by (v.valid_from at time zone 'UTC')::date <= d::date desc,
+          case when (v.valid_from at time zone 'UTC')::date <= d::date then -extract(epoch from v.valid_from)
+            else extract(epoch from v.valid_from) end
+        limit 1) as budget
+      from ads.ad_sets s join spent t on t.entity_id = s.id
+      cross join generate_series((s.start_at at time zone 'UTC')::date,
+        least(t.last, ((s.end_at - interval '1 microsecond') at time zone 'UTC')::date), interval '1 day') d
+      where s.budget_type = 'DAILY')
+    select c.name, s.name, s.budget_currency, s.budget_type, b.budget, t.spend, t.spend / b.budget,
+      case when s.end_at > s.start_at
+        then extract(epoch from least(now(), s.end_at) - s.start_at) / extract(epoch from s.end_at - s.start_at) end
+    from ads.ad_sets s join ads.campaigns c on c.id = s.campaign_id left join spent t on t.entity_id = s.id
+    cross join lateral (select case s.budget_type when 'LIFETIME' then s.budget
+      else (select sum(budget) from allowed where allowed.id = s.id) end as budget) b`,
+  'What did the platform restate since Monday?': `select v.day, c.name, a.currency_code, v.old_value, v.new_value,
+      coalesce(v.new_value, 0) - coalesce(v.old_value, 0)
+    from ads.campaigns c join ads.ad_accounts a on a.id = c.ad_account_id
+    join ads.report_revisions v on v.entity_id = c.id and v.entity_type = 'CAMPAIGN' and v.metric = 'spend'
+    where v.seen_at >= now()::date - (extract(isodow from now())::int - 1)`,
+  'Who hears it?': `select c.name, i.value, i.captured_on, i.impressions, i.impressions::numeric / (
+      select sum(o.impressions) from ads.insight_snapshots o
+      where (o.entity_id, o.dimension, o.captured_on) = (i.entity_id, i.dimension, i.captured_on))
+    from ads.insight_snapshots i join ads.campaigns c on c.id = i.entity_id
+    where i.dimension = 'AGE' and not exists (
+      select from ads.insight_snapshots later where later.entity_id = i.entity_id and later.dimension = i.dimension
+        and later.captured_on > i.captured_on)`,
+  'Which creative works best?': `select s.name, r.currency, count(distinct d.id), sum(r.impressions),
+      sum(r.clicks) / sum(r.impressions), sum(r.completes) / sum(r.starts)
+    from ads.assets s join ads.ads d on d.asset_id = s.id join ${level('AD')} r on r.entity_id = d.id group by 1, 2`,
+};
