@@ -27,11 +27,48 @@ select
       0
     ),
     6
-  )::numeric(28,6) as impression_share_ratio
+  )::numeric(28,6) as impression_share_ratio,
+  i.purchases_suppressed as is_purchases_suppressed,
+  i.new_listeners,
+  i.new_listener_streams,
+  i.streamed_impressions,
+  i.first_quartiles,
+  i.midpoints,
+  i.third_quartiles,
+  i.video_views,
+  i.video_expands,
+  i.paid_listens,
+  i.paid_listens_reach,
+  i.page_views,
+  i.page_views_suppressed as is_page_views_suppressed,
+  i.leads,
+  i.leads_suppressed as is_leads_suppressed,
+  i.add_to_cart,
+  i.add_to_cart_suppressed as is_add_to_cart_suppressed,
+  i.start_checkout,
+  i.start_checkout_suppressed as is_start_checkout_suppressed,
+  i.products,
+  i.products_suppressed as is_products_suppressed,
+  i.sign_ups,
+  i.sign_ups_suppressed as is_sign_ups_suppressed,
+  i.custom_event_1,
+  i.custom_event_1_suppressed as is_custom_event_1_suppressed,
+  i.custom_event_2,
+  i.custom_event_2_suppressed as is_custom_event_2_suppressed,
+  i.custom_event_3,
+  i.custom_event_3_suppressed as is_custom_event_3_suppressed,
+  i.custom_event_4,
+  i.custom_event_4_suppressed as is_custom_event_4_suppressed,
+  i.custom_event_5,
+  i.custom_event_5_suppressed as is_custom_event_5_suppressed,
+  ac.currency_code as currency,
+  i.revenue,
+  i.revenue_suppressed as is_revenue_suppressed
 from ads.insight_snapshots i
 join ops.sources s on s.source_id = i.source_id
 left join ads.campaigns c on c.source_id = i.source_id and c.id = i.entity_id
-left join ads.ad_sets st on st.source_id = i.source_id and st.id = i.entity_id;
+left join ads.ad_sets st on st.source_id = i.source_id and st.id = i.entity_id
+left join ads.ad_accounts ac on ac.source_id = i.source_id and ac.id = i.ad_account_id;
 
 comment on view bi.audience_insights is 'Who heard it: lifetime numbers of campaigns and ad sets by part of their audience, as they were on a day; one row per entity, dimension, value and day of capture.';
 comment on column bi.audience_insights.source is 'The source, see ops.sources.name; ids are unique within one source.';
@@ -49,6 +86,42 @@ comment on column bi.audience_insights.reach is 'Different people reached; never
 comment on column bi.audience_insights.listeners is 'Different people who listened to what is promoted; never sum it.';
 comment on column bi.audience_insights.streams is 'Streams of what is promoted.';
 comment on column bi.audience_insights.purchases is 'Purchases credited to the ads; null if not reported or hidden.';
-comment on column bi.audience_insights.purchases_suppressed is 'True where purchases are hidden: 1 to 4.';
+comment on column bi.audience_insights.purchases_suppressed is 'DEPRECATED, use is_purchases_suppressed: the same.';
 comment on column bi.audience_insights.ctr is 'Clicks by impressions, 0 to 1.';
 comment on column bi.audience_insights.impression_share_ratio is 'Share of the impressions of all values of the dimension in this capture, 0 to 1.';
+comment on column bi.audience_insights.is_purchases_suppressed is 'True where purchases is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.new_listeners is 'Different people who listened to what is promoted for the first time; never sum it.';
+comment on column bi.audience_insights.new_listener_streams is 'Streams of what is promoted by new listeners; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.streamed_impressions is 'Impressions that were streamed; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.first_quartiles is 'Times a quarter was played; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.midpoints is 'Times half was played; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.third_quartiles is 'Times three quarters were played; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.video_views is 'Video views; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.video_expands is 'Times a video was expanded; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.paid_listens is 'Paid listens; adds up over the values of one dimension and capture.';
+comment on column bi.audience_insights.paid_listens_reach is 'Different people with a paid listen; never sum it.';
+comment on column bi.audience_insights.page_views is 'Page views credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_page_views_suppressed is 'True where page_views is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.leads is 'Leads credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_leads_suppressed is 'True where leads is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.add_to_cart is 'Products put into a cart, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_add_to_cart_suppressed is 'True where add_to_cart is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.start_checkout is 'Checkouts begun, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_start_checkout_suppressed is 'True where start_checkout is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.products is 'Product views credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_products_suppressed is 'True where products is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.sign_ups is 'Sign-ups credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_sign_ups_suppressed is 'True where sign_ups is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.custom_event_1 is 'Events of the first custom kind, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_custom_event_1_suppressed is 'True where custom_event_1 is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.custom_event_2 is 'Events of the second custom kind, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_custom_event_2_suppressed is 'True where custom_event_2 is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.custom_event_3 is 'Events of the third custom kind, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_custom_event_3_suppressed is 'True where custom_event_3 is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.custom_event_4 is 'Events of the fourth custom kind, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_custom_event_4_suppressed is 'True where custom_event_4 is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.custom_event_5 is 'Events of the fifth custom kind, credited to the ads; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden, never over levels.';
+comment on column bi.audience_insights.is_custom_event_5_suppressed is 'True where custom_event_5 is hidden because it is 1 to 4.';
+comment on column bi.audience_insights.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
+comment on column bi.audience_insights.revenue is 'Revenue credited to the ads, in units of currency; null if not reported or hidden; adds up over the values of one dimension and capture as far as nothing is hidden.';
+comment on column bi.audience_insights.is_revenue_suppressed is 'True where revenue is hidden because what it is made of is 1 to 4.';

@@ -113,17 +113,23 @@ test('every view with an amount says its currency', async () => {
     `select distinct table_name from information_schema.columns where table_schema = 'bi' and ${amounts} order by 1`,
   );
   expect(views.flat()).toEqual([
+    'account_performance_daily',
     'ad_performance_daily',
     'ad_performance_hourly',
     'ad_set_history',
     'ad_set_pacing',
+    'ad_set_performance_daily',
+    'audience_insights',
     'campaign_performance_daily',
+    'reach_periods',
   ]);
   expect(
     await read(
       `select table_name from information_schema.columns where table_schema = 'bi' and column_name = 'currency' order by 1`,
     ),
-  ).toEqual([...views, ['ad_accounts'], ['report_revisions']].map((name) => name).sort());
+  ).toEqual(
+    [...views, ['ad_accounts'], ['ad_level_checks'], ['report_revisions']].map((name) => name).sort(),
+  );
 });
 
 test('pacing: a lifetime budget as a whole; a daily one by the days it was in force, the first also before it was seen', async () => {
@@ -284,11 +290,21 @@ test('what the source may hold cannot make a view fail', async () => {
   const money = '999999999999.999999';
   await insert(
     'ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id, spend, impressions, clicks, reach, starts, completes, revenue)',
-    ['AD', 'CAMPAIGN', 'AD_SET'].flatMap((level) => [
+    ['AD', 'CAMPAIGN', 'AD_SET', 'AD_ACCOUNT'].flatMap((level) => [
       `1, '${level}', 'extreme', '2024-03-01', 'acc', ${money}, 1, ${most}, 1, 1, ${most}, -${money}`,
       `1, '${level}', 'extreme', '0001-01-01', 'acc', 0.000001, -${most}, -1, -1, -${most}, 1, ${money}`,
       `1, '${level}', 'extreme', '9999-12-31', 'acc', -${money}, ${most}, 1, ${most}, 1, 1, ${money}`,
     ]),
+  );
+  await read(
+    `update ads.report_daily set conversion_rate = 1e300, intent_rate = -1e300, e_cpcl = 'NaN' where entity_id = 'extreme'`,
+  );
+  await insert(
+    'ads.report_lifetime (source_id, entity_type, entity_id, captured_on, ad_account_id, reach, impressions, spend)',
+    [
+      `1, 'AD', 'extreme', '9999-12-31', 'acc', 1, ${most}, ${money}`,
+      `1, 'NEW_LEVEL', 'extreme', '0001-01-01', 'acc', -1, ${most}, ${money}`,
+    ],
   );
   await insert('ads.report_hourly (source_id, entity_type, entity_id, ad_account_id, hour_start)', [
     `1, 'AD', 'extreme', 'acc', '0001-01-01Z'`,
@@ -317,7 +333,11 @@ test('what the source may hold cannot make a view fail', async () => {
   for (const name of [
     'ad_performance_daily',
     'ad_performance_hourly',
+    'ad_set_performance_daily',
     'campaign_performance_daily',
+    'account_performance_daily',
+    'reach_periods',
+    'ad_level_checks',
     'ad_set_pacing',
     'ad_set_history',
     'audience_insights',

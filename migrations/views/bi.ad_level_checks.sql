@@ -1,0 +1,73 @@
+create or replace view bi.ad_level_checks as
+select
+  s.name as source,
+  d.day as date_day,
+  d.ad_account_id,
+  ac.name as ad_account_name,
+  ac.currency_code as currency,
+  v.measure,
+  'AD' as lower_level,
+  v.upper_level,
+  v.lower_sum::numeric(28,6) as lower_sum,
+  v.upper_sum::numeric(28,6) as upper_sum,
+  (v.lower_sum - v.upper_sum)::numeric(28,6) as difference
+from (
+  select
+    source_id,
+    ad_account_id,
+    day,
+    coalesce(sum(spend) filter (where entity_type = 'AD'), 0) as ad_spend,
+    coalesce(sum(spend) filter (where entity_type = 'AD_SET'), 0) as ad_set_spend,
+    coalesce(sum(spend) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_spend,
+    coalesce(sum(spend) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_spend,
+    coalesce(sum(impressions) filter (where entity_type = 'AD'), 0) as ad_impressions,
+    coalesce(sum(impressions) filter (where entity_type = 'AD_SET'), 0) as ad_set_impressions,
+    coalesce(sum(impressions) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_impressions,
+    coalesce(sum(impressions) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_impressions,
+    coalesce(sum(clicks) filter (where entity_type = 'AD'), 0) as ad_clicks,
+    coalesce(sum(clicks) filter (where entity_type = 'AD_SET'), 0) as ad_set_clicks,
+    coalesce(sum(clicks) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_clicks,
+    coalesce(sum(clicks) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_clicks
+  from (
+    -- One row per level first: the million rows are added up once.
+    select
+      source_id,
+      ad_account_id,
+      day,
+      entity_type,
+      sum(spend) as spend,
+      sum(impressions) as impressions,
+      sum(clicks) as clicks
+    from ads.report_daily
+    group by source_id, ad_account_id, day, entity_type
+  ) by_level
+  group by source_id, ad_account_id, day
+) d
+cross join lateral (
+  values
+    ('spend', 'AD_SET', d.ad_spend, d.ad_set_spend),
+    ('spend', 'CAMPAIGN', d.ad_spend, d.campaign_spend),
+    ('spend', 'AD_ACCOUNT', d.ad_spend, d.account_spend),
+    ('impressions', 'AD_SET', d.ad_impressions, d.ad_set_impressions),
+    ('impressions', 'CAMPAIGN', d.ad_impressions, d.campaign_impressions),
+    ('impressions', 'AD_ACCOUNT', d.ad_impressions, d.account_impressions),
+    ('clicks', 'AD_SET', d.ad_clicks, d.ad_set_clicks),
+    ('clicks', 'CAMPAIGN', d.ad_clicks, d.campaign_clicks),
+    ('clicks', 'AD_ACCOUNT', d.ad_clicks, d.account_clicks)
+) v (measure, upper_level, lower_sum, upper_sum)
+join ops.sources s on s.source_id = d.source_id
+left join ads.ad_accounts ac on ac.source_id = d.source_id and ac.id = d.ad_account_id
+where v.lower_sum <> v.upper_sum;
+
+comment on view bi.ad_level_checks is 'Where the levels of the daily reports disagree: the sum over an account''s ads against that over its ad sets, its campaigns and the account itself; one row per ad account, day, measure and level compared, only where they differ.';
+comment on column bi.ad_level_checks.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.ad_level_checks.ad_account_id is 'Ad account id.';
+comment on column bi.ad_level_checks.ad_account_name is 'Name of the ad account.';
+comment on column bi.ad_level_checks.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
+comment on column bi.ad_level_checks.currency is 'ISO 4217 currency of the account: of the sums where measure is spend.';
+comment on column bi.ad_level_checks.measure is 'spend, impressions or clicks.';
+comment on column bi.ad_level_checks.lower_level is 'The level that is compared: AD.';
+comment on column bi.ad_level_checks.upper_level is 'The level that it is compared with: AD_SET, CAMPAIGN or AD_ACCOUNT.';
+comment on column bi.ad_level_checks.lower_sum is 'Sum over the ads of the account; 0 if no ad has a row. Adds up over days of one measure, upper_level and currency.';
+comment on column bi.ad_level_checks.upper_sum is 'Sum over the upper level; 0 if it has no row. Adds up in the same way.';
+comment on column bi.ad_level_checks.difference is 'lower_sum less upper_sum. Adds up in the same way.';

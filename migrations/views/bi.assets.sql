@@ -1,0 +1,76 @@
+create or replace view bi.assets as
+select
+  s.name as source,
+  x.ad_account_id,
+  ac.name as ad_account_name,
+  x.id as asset_id,
+  x.name as asset_name,
+  x.type as asset_type,
+  x.subtype,
+  x.status,
+  coalesce(x.archived, false) as is_archived,
+  x._deleted_at is not null as is_deleted,
+  x.url,
+  x.thumbnail_url,
+  x.file_type,
+  (x.duration_ms / 1000.0)::numeric(28,3) as duration_seconds,
+  x.width as width_pixels,
+  x.height as height_pixels,
+  x.aspect_ratio,
+  x.has_audio as is_with_sound,
+  coalesce(used.as_creative, 0)::integer as ads_as_creative,
+  coalesce(used.as_companion, 0)::integer as ads_as_companion,
+  coalesce(used.as_logo, 0)::integer as ads_as_logo,
+  coalesce(used.as_canvas, 0)::integer as ads_as_canvas,
+  x.created_at,
+  x.updated_at,
+  x._synced_at as synced_at
+from ads.assets x
+join ops.sources s on s.source_id = x.source_id
+left join ads.ad_accounts ac on ac.source_id = x.source_id and ac.id = x.ad_account_id
+left join (
+  select
+    a.source_id,
+    use.asset_id,
+    count(*) filter (where use.place = 'creative') as as_creative,
+    count(*) filter (where use.place = 'companion') as as_companion,
+    count(*) filter (where use.place = 'logo') as as_logo,
+    count(*) filter (where use.place = 'canvas') as as_canvas
+  from ads.ads a
+  cross join lateral (
+    values
+      ('creative', a.asset_id),
+      ('companion', a.companion_asset_id),
+      ('logo', a.logo_asset_id),
+      ('canvas', a.canvas_asset_id)
+  ) use (place, asset_id)
+  where a._deleted_at is null
+  group by a.source_id, use.asset_id
+) used on used.source_id = x.source_id and used.asset_id = x.id;
+
+comment on view bi.assets is 'Images, audio and video files that ads are made of; one row per asset. Deleted ones stay: facts of their ads do.';
+comment on column bi.assets.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.assets.ad_account_id is 'Ad account id.';
+comment on column bi.assets.ad_account_name is 'Name of the ad account.';
+comment on column bi.assets.asset_id is 'Asset id; asset_id of bi.ads for the creative of an ad.';
+comment on column bi.assets.asset_name is 'Name.';
+comment on column bi.assets.asset_type is 'IMAGE, AUDIO or VIDEO.';
+comment on column bi.assets.subtype is 'Kind within the type, e.g. USER_UPLOADED_AUDIO.';
+comment on column bi.assets.status is 'ERROR, PROCESSING, READY or WAITING_UPLOAD.';
+comment on column bi.assets.is_archived is 'True for archived ones.';
+comment on column bi.assets.is_deleted is 'True once the platform no longer lists it.';
+comment on column bi.assets.url is 'Address of the file.';
+comment on column bi.assets.thumbnail_url is 'Video: address of a still.';
+comment on column bi.assets.file_type is 'File format, e.g. MP3, MP4, PNG.';
+comment on column bi.assets.duration_seconds is 'Duration in seconds; null for images and until it is processed.';
+comment on column bi.assets.width_pixels is 'Width in pixels.';
+comment on column bi.assets.height_pixels is 'Height in pixels.';
+comment on column bi.assets.aspect_ratio is 'Aspect ratio as the platform names it, e.g. SQUARE.';
+comment on column bi.assets.is_with_sound is 'Video: true if it has sound.';
+comment on column bi.assets.ads_as_creative is 'How many ads play or show it, of those that are or were live.';
+comment on column bi.assets.ads_as_companion is 'How many ads show it beside their creative.';
+comment on column bi.assets.ads_as_logo is 'How many ads show it as the logo.';
+comment on column bi.assets.ads_as_canvas is 'How many ads loop it behind their creative.';
+comment on column bi.assets.created_at is 'When it was created (UTC).';
+comment on column bi.assets.updated_at is 'When it was last changed at the platform (UTC).';
+comment on column bi.assets.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -1,0 +1,76 @@
+create or replace view bi.landing_pages as
+select
+  s.name as source,
+  a.ad_account_id,
+  ac.name as ad_account_name,
+  st.campaign_id,
+  c.name as campaign_name,
+  a.ad_set_id,
+  st.name as ad_set_name,
+  a.id as ad_id,
+  a.name as ad_name,
+  link.item as item_number,
+  a._deleted_at is not null as is_deleted,
+  link.url as click_url,
+  link.host,
+  link.path,
+  link.utm_source,
+  link.utm_medium,
+  link.utm_campaign,
+  link.utm_content,
+  link.utm_term
+from ads.ads a
+join ops.sources s on s.source_id = a.source_id
+cross join lateral (
+  select
+    item,
+    url,
+    lower(parts[1]) as host,
+    ops.percent_decoded(parts[2]) as path,
+    ops.percent_decoded(substring(query, '(?:^|&)utm_source=([^&]+)')) as utm_source,
+    ops.percent_decoded(substring(query, '(?:^|&)utm_medium=([^&]+)')) as utm_medium,
+    ops.percent_decoded(substring(query, '(?:^|&)utm_campaign=([^&]+)')) as utm_campaign,
+    ops.percent_decoded(substring(query, '(?:^|&)utm_content=([^&]+)')) as utm_content,
+    ops.percent_decoded(substring(query, '(?:^|&)utm_term=([^&]+)')) as utm_term
+  from (
+    select 0 as item, a.cta_url as url
+    union all
+    select place::integer, entry ->> 'clickthrough_url'
+    from jsonb_path_query(a.catalog, '$.catalog_items[*]') with ordinality i (entry, place)
+  ) links
+  cross join lateral (
+    select
+      -- Scheme and user, host, port, path.
+      regexp_match(
+        url, '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::[0-9]*)?([^?#]*)'
+      ) as parts,
+      replace(substring(url, '^[^?#]*\?([^#]*)'), '+', ' ') as query
+  ) split
+  where url <> ''
+  -- Keeps the decoding here: once an address, not once for each fact that it is joined with.
+  offset 0
+) link
+left join ads.ad_sets st on st.source_id = a.source_id and st.id = a.ad_set_id
+left join ads.campaigns c on c.source_id = a.source_id and c.id = st.campaign_id
+left join ads.ad_accounts ac on ac.source_id = a.source_id and ac.id = a.ad_account_id;
+
+comment on view bi.landing_pages is 'Where clicks on ads lead, with the parts of the address decoded; one row per ad and address: its call to action and each item of a carousel. Deleted ads stay, to be joined with their facts.';
+comment on column bi.landing_pages.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.landing_pages.ad_account_id is 'Ad account id.';
+comment on column bi.landing_pages.ad_account_name is 'Name of the ad account.';
+comment on column bi.landing_pages.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
+comment on column bi.landing_pages.campaign_name is 'Name of the campaign.';
+comment on column bi.landing_pages.ad_set_id is 'Ad set id.';
+comment on column bi.landing_pages.ad_set_name is 'Name of the ad set.';
+comment on column bi.landing_pages.ad_id is 'Ad id. To join with facts, filter on item_number = 0: one row per ad.';
+comment on column bi.landing_pages.ad_name is 'Name of the ad.';
+comment on column bi.landing_pages.item_number is '0: the call to action of the ad; from 1: place of the item in its carousel.';
+comment on column bi.landing_pages.is_deleted is 'True once the platform no longer lists the ad.';
+comment on column bi.landing_pages.click_url is 'The address as it was entered.';
+comment on column bi.landing_pages.host is 'Its host in lower case, without user and port; null if it is no address with a scheme.';
+comment on column bi.landing_pages.path is 'Its path, decoded; empty for the host alone.';
+comment on column bi.landing_pages.utm_source is 'Parameter utm_source of the address, decoded; null if it has none or an empty one.';
+comment on column bi.landing_pages.utm_medium is 'Parameter utm_medium of the address, decoded; null if it has none or an empty one.';
+comment on column bi.landing_pages.utm_campaign is 'Parameter utm_campaign of the address, decoded; null if it has none or an empty one.';
+comment on column bi.landing_pages.utm_content is 'Parameter utm_content of the address, decoded; null if it has none or an empty one.';
+comment on column bi.landing_pages.utm_term is 'Parameter utm_term of the address, decoded; null if it has none or an empty one.';

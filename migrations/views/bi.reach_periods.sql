@@ -1,0 +1,58 @@
+create or replace view bi.reach_periods as
+select
+  s.name as source,
+  r.ad_account_id,
+  ac.name as ad_account_name,
+  ac.currency_code as currency,
+  r.entity_type,
+  r.entity_id,
+  coalesce(ad.name, st.name, c.name, r.entity_name) as entity_name,
+  'LIFETIME' as period,
+  r.start_at as period_start_at,
+  r.end_at as period_end_at,
+  r.captured_on as captured_date,
+  r.captured_on = latest.captured_on as is_latest,
+  r.reach as reach_period,
+  r.impressions as impressions_period,
+  round(r.impressions::numeric / nullif(r.reach, 0), 4)::numeric(28,4) as frequency_period,
+  r.listeners as listeners_period,
+  r.new_listeners as new_listeners_period,
+  r.paid_listens_reach as paid_listens_reach_period,
+  r.spend as spend_period,
+  round(r.spend / nullif(r.reach, 0), 6)::numeric(28,6) as cost_per_person_reached,
+  r._synced_at as synced_at
+from ads.report_lifetime r
+join (
+  select source_id, entity_type, entity_id, max(captured_on) as captured_on
+  from ads.report_lifetime
+  group by source_id, entity_type, entity_id
+) latest
+  on latest.source_id = r.source_id and latest.entity_type = r.entity_type and latest.entity_id = r.entity_id
+join ops.sources s on s.source_id = r.source_id
+left join ads.ad_accounts ac on ac.source_id = r.source_id and ac.id = r.ad_account_id
+left join ads.campaigns c on r.entity_type = 'CAMPAIGN' and c.source_id = r.source_id and c.id = r.entity_id
+left join ads.ad_sets st on r.entity_type = 'AD_SET' and st.source_id = r.source_id and st.id = r.entity_id
+left join ads.ads ad on r.entity_type = 'AD' and ad.source_id = r.source_id and ad.id = r.entity_id;
+
+comment on view bi.reach_periods is 'How many different people accounts, campaigns, ad sets and ads reached over longer than a day, as the platform counts them: it gives the lifetime, as it was on each day of capture; one row per entity, period and day of capture. Of one day: reach_day of the views of performance.';
+comment on column bi.reach_periods.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.reach_periods.ad_account_id is 'Ad account id.';
+comment on column bi.reach_periods.ad_account_name is 'Name of the ad account.';
+comment on column bi.reach_periods.currency is 'ISO 4217 currency of every amount in the row.';
+comment on column bi.reach_periods.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
+comment on column bi.reach_periods.entity_id is 'Id of the entity.';
+comment on column bi.reach_periods.entity_name is 'Name of the entity.';
+comment on column bi.reach_periods.period is 'LIFETIME: from the first delivery up to the capture.';
+comment on column bi.reach_periods.period_start_at is 'Beginning of the period (UTC), where the platform gives it.';
+comment on column bi.reach_periods.period_end_at is 'End of the period (UTC), where the platform gives it.';
+comment on column bi.reach_periods.captured_date is 'Day of capture in UTC; numbers are those up to then.';
+comment on column bi.reach_periods.is_latest is 'True for the latest capture of the entity. Filter on it: captures are not to be summed.';
+comment on column bi.reach_periods.reach_period is 'Different people reached in the period; never sum it, over entities neither: people repeat.';
+comment on column bi.reach_periods.impressions_period is 'Times shown or played in the period; never sum it over captures or entity types.';
+comment on column bi.reach_periods.frequency_period is 'Impressions by reach of the period; never sum or average it.';
+comment on column bi.reach_periods.listeners_period is 'Different people who listened in the period to what is promoted; never sum it.';
+comment on column bi.reach_periods.new_listeners_period is 'Different people who listened in the period to what is promoted for the first time; never sum it.';
+comment on column bi.reach_periods.paid_listens_reach_period is 'Different people with a paid listen in the period; never sum it.';
+comment on column bi.reach_periods.spend_period is 'Spend in the period in units of currency; never sum it over captures or entity types.';
+comment on column bi.reach_periods.cost_per_person_reached is 'Spend by reach of the period, in units of currency; never sum or average it.';
+comment on column bi.reach_periods.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
