@@ -117,12 +117,9 @@ function share(sums: Sums, index: number, parts: number): Sums {
     const left = (times: number): bigint => total / 2n ** BigInt(times);
     return left(index) - (index === parts - 1 ? 0n : left(index + 1));
   };
-  const heads = sums.heads.map(cut);
   return {
     counts: sums.counts.map(cut),
-    heads,
-    largest: heads,
-    parts: 1,
+    heads: sums.heads.map(cut),
     spend: money(sums.spend),
     revenue: money(sums.revenue),
   };

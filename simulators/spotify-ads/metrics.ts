@@ -1,13 +1,13 @@
 /**
  * The numbers: a pure function of seed, ad, day and the clock. They grow for three days after the day (late conversions), are corrected once
- * more on the tenth, and then stand still. Ads add up to ad sets, campaigns and accounts, hours to days; people do not.
+ * more on the tenth, and then stand still. Ads add up to ad sets, campaigns and accounts, hours to days, days to lifetimes; people do not.
  */
 
 import { mix } from '../shared/random.ts';
 import { microsOf } from './fields.ts';
 import type { Ad, Level, Pause } from './model.ts';
 import type { AdsState } from './state.ts';
-import { addTo, copyOf, counted, type Sums } from './sums.ts';
+import { counted, type Sums, together } from './sums.ts';
 
 export { fieldsOf, units } from './fields.ts';
 
@@ -67,8 +67,6 @@ function wholeDay(state: AdsState, ad: Ad, at: number, now: number): Sums | unde
   const sums: Sums = {
     counts,
     heads,
-    largest: heads,
-    parts: 1,
     // Not a multiple of anything: every digit counts.
     spend: (BigInt((5_000_000 + (dice % 30_000_000)) * size) * BigInt(share)) / 1000n,
     revenue: BigInt(counts[purchases] ?? 0) * BigInt(9_990_001 + (own % 90_000_000)),
@@ -98,8 +96,6 @@ function partOf(sums: Sums, from: number, to: number): Sums | undefined {
   return {
     counts: sums.counts.map(part),
     heads,
-    largest: heads,
-    parts: 1,
     spend: money(sums.spend),
     revenue: money(sums.revenue),
   };
@@ -148,15 +144,9 @@ const below = new WeakMap<
   { readonly of: number; readonly ads: ReadonlyMap<string, readonly Ad[]> }
 >();
 
-const summed = (parts: Iterable<Sums | undefined>): Sums | undefined => {
-  let sum: Sums | undefined;
-  for (const one of parts) {
-    if (one === undefined) continue;
-    if (sum === undefined) sum = copyOf(one);
-    else addTo(sum, one);
-  }
-  return sum;
-};
+/** The numbers of an entity, made of those of its ads; undefined where none of them has any. */
+const ofAds = (state: AdsState, level: Level, id: string, of: (ad: Ad) => Sums | undefined) =>
+  together(adsBelow(state, level, id).flatMap((ad) => of(ad) ?? []));
 
 /** The sums of an entity over days `[from, to)`; undefined where none of its ads delivered. */
 export function sumsOf(
@@ -166,35 +156,24 @@ export function sumsOf(
   from: number,
   to: number,
 ): Sums | undefined {
-  let sum: Sums | undefined;
-  let own = false;
-  for (const ad of adsBelow(state, level, id))
-    for (let at = from; at < to; at += day) {
-      const one = adDay(state, ad, at);
-      if (one === undefined) continue;
-      if (sum === undefined) sum = one;
-      else {
-        // What an ad tells may be another's to read: only a copy is added to.
-        if (!own) sum = copyOf(sum);
-        own = true;
-        addTo(sum, one);
-      }
-    }
-  return sum;
+  const days: (Sums | undefined)[] = [];
+  for (let at = from; at < to; at += day) days.push(ofAds(state, level, id, (ad) => adDay(state, ad, at)));
+  return together(days.filter((sums) => sums !== undefined));
 }
 
 /** The sums of an entity over one hour. */
 export const hourOf = (state: AdsState, level: Level, id: string, at: number): Sums | undefined =>
-  summed(adsBelow(state, level, id).map((ad) => adHour(state, ad, at)));
+  ofAds(state, level, id, (ad) => adHour(state, ad, at));
 
 /** The sums of an entity over its life. */
-export const lifetimeOf = (state: AdsState, level: Level, id: string): Sums | undefined =>
-  summed(
-    adsBelow(state, level, id).map((ad) => {
-      const first = Math.floor(ad.createdAt / day) * day;
-      return sumsOf(state, 'AD', ad.id, first, state.clock.now().getTime());
-    }),
+export const lifetimeOf = (state: AdsState, level: Level, id: string): Sums | undefined => {
+  const ads = adsBelow(state, level, id);
+  const first = ads.reduce(
+    (earliest, { createdAt }) => Math.min(earliest, createdAt),
+    Number.POSITIVE_INFINITY,
   );
+  return sumsOf(state, level, id, Math.floor(first / day) * day, state.clock.now().getTime());
+};
 
 /** What all ads together spent on all days that are over, as reported now, and how many days of ads have numbers. */
 export function spentByDay(state: AdsState): { readonly days: number; readonly micros: bigint } {

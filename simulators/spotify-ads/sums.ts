@@ -56,34 +56,30 @@ export const hidden: ReadonlySet<string> = new Set<Counted>([
 export interface Sums {
   /** In the order of `counted`. */
   readonly counts: number[];
-  /** In the order of `people`: the sum of the parts, and the largest of them. */
-  readonly heads: number[];
-  readonly largest: number[];
-  /** Of how many ads and days it is made. */
-  parts: number;
+  /** In the order of `people`. */
+  readonly heads: readonly number[];
   spend: bigint;
   revenue: bigint;
 }
 
-/** Adds `more` to `to`. */
-export function addTo(to: Sums, more: Sums): void {
-  for (let i = 0; i < to.counts.length; i += 1) to.counts[i] = (to.counts[i] ?? 0) + (more.counts[i] ?? 0);
-  for (let i = 0; i < to.heads.length; i += 1) {
-    to.heads[i] = (to.heads[i] ?? 0) + (more.heads[i] ?? 0);
-    to.largest[i] = Math.max(to.largest[i] ?? 0, more.largest[i] ?? 0);
-  }
-  to.parts += more.parts;
-  to.spend += more.spend;
-  to.revenue += more.revenue;
+/** Several ads or several days together; undefined for none. People are fewer than in all parts, and not fewer than in the largest. */
+export function together(parts: readonly Sums[]): Sums | undefined {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1) return first;
+  const counts = first.counts.map((_, at) => parts.reduce((sum, part) => sum + (part.counts[at] ?? 0), 0));
+  const heads = first.heads.map((_, at) => peopleOf(parts.map((part) => part.heads[at] ?? 0)));
+  const spend = parts.reduce((sum, part) => sum + part.spend, 0n);
+  const revenue = parts.reduce((sum, part) => sum + part.revenue, 0n);
+  return { counts, heads, spend, revenue };
 }
 
-/** Sums of their own, to be added to. */
-export const copyOf = (sums: Sums): Sums => ({
-  ...sums,
-  counts: [...sums.counts],
-  heads: [...sums.heads],
-  largest: [...sums.largest],
-});
+const peopleOf = (parts: readonly number[]): number => {
+  const sum = parts.reduce((all, part) => all + part, 0);
+  return Math.max(
+    parts.reduce((most, part) => Math.max(most, part), 0),
+    Math.floor((sum * 7) / 10),
+  );
+};
 
 const position: ReadonlyMap<string, number> = new Map(counted.map((name, index) => [name, index]));
 const placeOfPeople: ReadonlyMap<string, number> = new Map(people.map((name, index) => [name, index]));
@@ -91,9 +87,5 @@ const placeOfPeople: ReadonlyMap<string, number> = new Map(people.map((name, ind
 /** One of the counts. */
 export const count = (sums: Sums, name: Counted): number => sums.counts[position.get(name) ?? -1] ?? 0;
 
-/** How many people: fewer than the parts together, not fewer than the largest of them. */
-export function heads(sums: Sums, name: People): number {
-  const at = placeOfPeople.get(name) ?? -1;
-  const sum = sums.heads[at] ?? 0;
-  return sums.parts <= 1 ? sum : Math.max(sums.largest[at] ?? 0, Math.floor((sum * 7) / 10));
-}
+/** How many people. */
+export const heads = (sums: Sums, name: People): number => sums.heads[placeOfPeople.get(name) ?? -1] ?? 0;

@@ -91,6 +91,25 @@ describe('aggregate reports', () => {
     expect(ad?.rows).toBeGreaterThan(adSet?.rows ?? 0);
   });
 
+  test('people of several days are fewer than those of each day together, and not fewer than those of one day', async () => {
+    await start();
+    const fields = ['REACH', 'LISTENERS'];
+    for (const level of levels) {
+      const days = await ask.rows(ask.account, daily(level, '2026-05-21', '2026-06-30', fields));
+      const lives = await ask.rows(ask.account, { entity_type: level, granularity: 'LIFETIME', fields });
+      expect(lives.length).toBeGreaterThan(0);
+      for (const life of lives)
+        for (const field of fields) {
+          const each = days
+            .filter((row) => row.entity_id === life.entity_id)
+            .map((row) => stat(row, field) ?? 0);
+          const people = stat(life, field) ?? 0;
+          expect(people).toBeLessThan(each.reduce((sum, one) => sum + one, 0));
+          expect(people).toBeGreaterThanOrEqual(Math.max(...each));
+        }
+    }
+  });
+
   test('a count of one to four and what is made of it is given as -5; a field that is asked for twice comes twice', async () => {
     await start();
     const fields = ['LEADS', 'COST_PER_LEAD', 'PURCHASES', 'REVENUE', 'LEADS'];
