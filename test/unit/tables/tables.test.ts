@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workflowTables } from '../../../src/connectors/dagu/tables.ts';
 import { issueChildren, trackerTables } from '../../../src/connectors/jira/tables.ts';
@@ -100,13 +101,14 @@ test.each(all.map((table) => [nameOf(table as Table), table] as const))(
   },
 );
 
-test('the schemas hold the declared tables, their versions and revisions, and three views alone', () => {
+test('the schemas hold the declared tables, their versions and revisions, and the shipped views alone', () => {
   const names = all.flatMap((table) =>
     [nameOf(table as Table), table.versions?.into, table.revisions?.into].filter(
       (name) => name !== undefined,
     ),
   );
-  const views = ['ads.report_levels', 'tracker.sprint_members', 'tracker.status_stays'];
+  const files = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
+  const views = files.flatMap((file) => /^((?:ads|tracker|workflow)\.\w+)\.sql$/.exec(file)?.[1] ?? []);
   expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual([...names, ...views].sort());
 });
 
