@@ -146,7 +146,7 @@ const kindOf = (view: string, column: string): Kind | undefined =>
 function measureOf(view: string, column: string, names: readonly string[]): Measure | undefined {
   const kind = kindOf(view, column);
   if (kind === undefined || kind === 'label') return undefined;
-  const hiddenBy = [`${column}_suppressed`, `is_${column}_suppressed`].find((name) => names.includes(name));
+  const hiddenBy = [`is_${column}_suppressed`, `${column}_suppressed`].find((name) => names.includes(name));
   const measure = { unit: firstOf(units, column) ?? 'count', ...(hiddenBy && { hiddenBy }) };
   const { day, days, notOver = day !== undefined && days === 'state' ? [day] : [] } = views[view] ?? {};
   return kind === 'non_additive' || notOver.length === 0

@@ -75,24 +75,52 @@ export const views: Readonly<Record<string, Declared>> = {
   worklogs: { key: of('worklog_id'), day: 'work_date' },
 
   // The advertising platform
+  account_performance_daily: { key: of('ad_account_id', 'date_day'), day: 'date_day', days: 'flow' },
   ad_accounts: { key: of('ad_account_id'), entity: true },
   ad_change_history: {
     key: of('change_id', 'field_number'),
     nullable: ['field_number'],
     day: 'changed_date',
   },
+  ad_level_checks: {
+    key: of('ad_account_id', 'date_day', 'measure', 'upper_level'),
+    ...{ day: 'date_day', days: 'flow', notOver: ['measure', 'upper_level'] },
+    numbers: { lower_sum: 'semi_additive', upper_sum: 'semi_additive', difference: 'semi_additive' },
+  },
   ad_performance_daily: { key: of('ad_id', 'date_day'), day: 'date_day', days: 'flow' },
   ad_performance_hourly: { key: of('ad_id', 'hour_start_at'), day: 'date_day', days: 'flow' },
   ad_set_history: { key: of('ad_set_id', 'valid_from'), numbers: { budget: 'non_additive' } },
   ad_set_pacing: { key: of('ad_set_id'), entity: true, numbers: { budget: 'non_additive' } },
+  ad_set_performance_daily: { key: of('ad_set_id', 'date_day'), day: 'date_day', days: 'flow' },
   ad_set_targets: { key: of('ad_set_id', 'dimension', 'target_value') },
   ads: { key: of('ad_id'), entity: true },
+  assets: {
+    key: of('asset_id'),
+    entity: true,
+    numbers: { width_pixels: 'non_additive', height_pixels: 'non_additive' },
+  },
   audience_insights: {
     key: of('entity_type', 'entity_id', 'dimension', 'dimension_value', 'captured_date'),
     ...{ day: 'captured_date', days: 'state', notOver: ['entity_type', 'dimension', 'captured_date'] },
   },
+  audiences: {
+    key: of('audience_id'),
+    entity: true,
+    numbers: {
+      size_min: 'non_additive',
+      size_max: 'non_additive',
+      lookback_days: 'non_additive',
+      targeting_ad_sets: 'non_additive',
+      excluding_ad_sets: 'non_additive',
+    },
+  },
   campaign_performance_daily: { key: of('campaign_id', 'date_day'), day: 'date_day', days: 'flow' },
   campaigns: { key: of('campaign_id'), entity: true },
+  landing_pages: { key: of('ad_id', 'item_number') },
+  reach_periods: {
+    key: of('entity_type', 'entity_id', 'period', 'captured_date'),
+    ...{ day: 'captured_date', days: 'state', notOver: ['entity_type', 'period', 'captured_date'] },
+  },
   report_revisions: {
     key: of('entity_type', 'entity_id', 'date_day', 'metric', 'seen_at'),
     ...{ day: 'date_day', days: 'flow', notOver: ['entity_type', 'metric'] },
@@ -119,7 +147,7 @@ export const views: Readonly<Record<string, Declared>> = {
 export const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/_(number|sequence|position|rank|year|quarter|week|month)$|^(day_of_week|occurrence)$/, 'label'],
   [
-    /_ratio$|_share$|^(ctr|cpc|cpm|cpa)$|^(p\d\d|median|average|longest|shortest)_|^seconds_since_/,
+    /_ratio$|_share$|_per_|_cost$|^(ctr|cpc|cpm|cpa)$|^(p\d\d|median|average|longest|shortest)_|^seconds_since_/,
     'non_additive',
   ],
   [/(^|_)(reach|listeners|frequency|people|users)(_|$)|^bid$/, 'non_additive'],
@@ -127,11 +155,9 @@ export const kinds: readonly (readonly [RegExp, Kind])[] = [
     /(^|_)(seconds|hours|days|points|issues|steps|runs|streams|changes|count|records|rows|requests|retries)(_|$)/,
     'additive',
   ],
-  [
-    /^(budget|spend|revenue|impressions|clicks|starts|completes|skips)(_|$)|_(quartiles?|midpoints?)$/,
-    'additive',
-  ],
-  [/^(page_views|leads|add_to_cart|purchases|sign_ups|video_views|custom_events)$/, 'additive'],
+  [/^(budget|spend|revenue|clicks|starts|completes|skips|unmutes|paid_listens|ads_as)(_|$)/, 'additive'],
+  [/(^|_)(impressions|quartiles|midpoints|video_views|video_expands|lookalike_audiences)(_|$)/, 'additive'],
+  [/^(page_views|leads|add_to_cart|start_checkout|purchases|products|sign_ups|custom_event_\d)$/, 'additive'],
   [
     /^(succeeded|failed|aborted|unfinished|votes|watchers|slices|rejects|open_rejects|net_open_change)$/,
     'additive',
@@ -146,10 +172,10 @@ export const units: readonly (readonly [RegExp, string])[] = [
   [/(^|_)days(_|$)/, 'days'],
   [/(^|_)points(_|$)/, 'story points'],
   [/_ratio$|_share$|^ctr$/, 'ratio'],
-  [/^(spend|revenue|budget|bid|cpc|cpm|cpa)(_|$)/, 'currency'],
-  [/^frequency/, 'times per person'],
+  [/^(spend|revenue|budget|bid|cpc|cpm|cpa|cost_per)(_|$)|_cost$|^average_order_value$/, 'currency'],
+  [/(^|_)frequency(_|$)|^streams_per_/, 'times per person'],
   [/(^|_)(reach|listeners|people)(_|$)/, 'people'],
-  [/^(old_value|new_value|difference)$/, 'unit of the metric'],
+  [/^(old_value|new_value|difference|lower_sum|upper_sum)$/, 'unit of the metric'],
   [/^value_number$/, 'unit of the field'],
 ];
 
@@ -166,6 +192,7 @@ export const roles: Readonly<Record<string, string>> = {
   last_run_id: 'sync_runs',
   other_issue_id: 'issues',
   parent_issue_id: 'issues',
+  seed_audience_id: 'audiences',
 };
 
 /**

@@ -2,7 +2,7 @@ create or replace view bi.account_performance_daily as
 select
   n.source,
   n.date_day,
-  n.ad_account_id,
+  n.entity_id as ad_account_id,
   coalesce(n.ad_account_name, n.entity_name) as ad_account_name,
   n.currency,
   n.reporting_currency,
