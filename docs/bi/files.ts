@@ -1,10 +1,23 @@
 /** The files that are written from the contract of `bi`. */
 import type { Pool } from 'pg';
 import { readContract } from './contract.ts';
+import { cubeFile } from './cube.ts';
+import { exposuresFile, sourcesFile } from './dbt.ts';
+import { dashboardFile, dashboards } from './grafana.ts';
+import { metricsPage } from './metrics.ts';
 import { schemaFile } from './schema.ts';
 
 /** Text by path, from the root of the project. */
 export async function contractFiles(pool: Pick<Pool, 'query'>): Promise<ReadonlyMap<string, string>> {
   const contract = await readContract(pool);
-  return new Map([['docs/bi/bi.schema.json', schemaFile(contract)]]);
+  return new Map([
+    ['docs/bi/bi.schema.json', schemaFile(contract)],
+    ['docs/bi/metrics.md', metricsPage()],
+    ['docs/bi/cube.yml', cubeFile(contract)],
+    ['dbt/models/sources.yml', sourcesFile(contract)],
+    ['dbt/models/exposures.yml', exposuresFile()],
+    ...dashboards.map(
+      (dashboard) => [`docs/bi/grafana/${dashboard.file}.json`, dashboardFile(dashboard)] as const,
+    ),
+  ]);
 }
