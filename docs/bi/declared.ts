@@ -133,13 +133,27 @@ export const views: Readonly<Record<string, Declared>> = {
   },
 
   // The workflow engine
+  dags: { key: of('dag_name'), numbers: { max_active_runs: 'non_additive' }, entity: true },
   workflow_daily: { key: of('dag_name', 'date_day'), nullable: ['date_day'], day: 'date_day', days: 'flow' },
   workflow_runs: { key: of('dag_name', 'dag_run_id'), entity: true },
   workflow_steps: { key: of('dag_name', 'dag_run_id', 'step_name', 'occurrence') },
 
+  // Across the systems
+  cross_links: {
+    key: of('from_kind', 'from_id', 'from_name', 'from_field', 'mention', 'to_kind', 'to_source', 'to_id'),
+  },
+  dora_weekly: { key: ['week_start'], day: 'week_start', days: 'flow' },
+  incidents: { key: of('incident_kind', 'incident_id', 'incident_name'), day: 'opened_date' },
+
   // Tidemark itself
   data_freshness: { key: of('stream'), numbers: { freshness_promise_seconds: 'non_additive' } },
-  stream_runs: { key: of('run_id', 'stream'), day: 'started_date' },
+  deletions: { key: of('table_name', 'record_id'), day: 'deleted_date' },
+  late_nights: { key: of('night_date'), day: 'night_date', days: 'flow' },
+  receipts: { key: of('slice_id'), day: 'finished_date' },
+  stream_runs: {
+    key: of('run_id', 'stream'),
+    ...{ day: 'started_date', numbers: { live_rows: 'non_additive' } },
+  },
   sync_runs: { key: ['run_id'], day: 'started_date', entity: true },
 };
 
@@ -162,6 +176,7 @@ export const kinds: readonly (readonly [RegExp, Kind])[] = [
     /^(succeeded|failed|aborted|unfinished|votes|watchers|slices|rejects|open_rejects|net_open_change)$/,
     'additive',
   ],
+  [/(^|_)(deployments|incidents)$|^(definition_errors|passes|repetitions)$/, 'additive'],
 ];
 
 /** The unit of a number by the name of its column; else it counts what it is named after. */
@@ -189,6 +204,7 @@ export const roles: Readonly<Record<string, string>> = {
   first_response_by_id: 'users',
   lead_id: 'users',
   reporter_id: 'users',
+  last_dag_run_id: 'workflow_runs',
   last_run_id: 'sync_runs',
   other_issue_id: 'issues',
   parent_issue_id: 'issues',

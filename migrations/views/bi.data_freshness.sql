@@ -23,7 +23,10 @@ select
   r.received as last_rows_received,
   ok.finished_at as last_success_at,
   rj.open as open_rejects,
-  case when st.excluded then 'left out by configuration' else coalesce(st.reason, r.reason) end as reason
+  case when st.excluded then 'left out by configuration' else coalesce(st.reason, r.reason) end as reason,
+  w.fresh_at + make_interval(secs => st.freshness_seconds) as stale_at,
+  n.rows as live_rows,
+  st.about as description
 from ops.streams st
 join ops.sources s on s.source_id = st.source_id
 left join ops.checkpoints ck on ck.source_id = st.source_id and ck.stream = st.stream
@@ -62,6 +65,13 @@ left join lateral (
     ) as fresh_at
 ) w on true
 left join lateral (
+  select x.rows
+  from ops.run_streams x
+  where x.source_id = st.source_id and x.stream = st.stream and x.rows is not null
+  order by x.run_id desc
+  limit 1
+) n on true
+left join lateral (
   select count(*) as open
   from ops.rejects x
   where x.source_id = st.source_id and x.stream = st.stream and x.status = 'open'
@@ -85,3 +95,6 @@ comment on column bi.data_freshness.last_rows_received is 'Records that run rece
 comment on column bi.data_freshness.last_success_at is 'When a run was last done with the stream without a fault (UTC).';
 comment on column bi.data_freshness.open_rejects is 'Records that could not become rows and wait in ops.rejects.';
 comment on column bi.data_freshness.reason is 'Why it is not available, or what the last run said.';
+comment on column bi.data_freshness.stale_at is 'When it becomes, or became, stale (UTC); null if never loaded.';
+comment on column bi.data_freshness.live_rows is 'Live rows of its table when a run last counted them; beyond a million an estimate; null if none has. May be summed.';
+comment on column bi.data_freshness.description is 'What the stream holds.';

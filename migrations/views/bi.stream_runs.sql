@@ -22,7 +22,12 @@ select
   x.deduplicated as rows_deduplicated,
   x.superseded as rows_superseded,
   x.rejected as rows_rejected,
-  x.deleted as rows_deleted
+  x.deleted as rows_deleted,
+  case
+    when x.status = 'ok' then x.fetched >= coalesce(x.expected, 0) and x.landed >= x.fetched
+    when x.status = 'partial' then false
+  end as is_matching,
+  x.rows as live_rows
 from ops.run_streams x
 join ops.sources s on s.source_id = x.source_id
 left join ops.runs r on r.run_id = x.run_id;
@@ -51,3 +56,5 @@ comment on column bi.stream_runs.rows_deduplicated is 'Records that repeated a k
 comment on column bi.stream_runs.rows_superseded is 'Records older than what the warehouse held.';
 comment on column bi.stream_runs.rows_rejected is 'Records that could not become rows; they are kept in ops.rejects.';
 comment on column bi.stream_runs.rows_deleted is 'Rows removed or marked as deleted.';
+comment on column bi.stream_runs.is_matching is 'True when no record is missing between expected, fetched and landed; null where the stream was not read to its end.';
+comment on column bi.stream_runs.live_rows is 'Live rows of the stream''s table when the run was done with it; beyond a million an estimate; null where it was not counted. Not to be summed.';

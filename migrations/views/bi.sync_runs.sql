@@ -25,7 +25,10 @@ select
   (r.throttled_ms / 1000.0)::double precision as throttled_seconds,
   r.error_code,
   r.error_message,
-  r.app_version
+  r.app_version,
+  r.inserted + r.updated + r.deleted as rows_changed,
+  r.throttled as http_throttled_requests,
+  coalesce(r.settles = 'freshness', false) as is_whole_sync
 from ops.runs r
 join ops.sources s on s.source_id = r.source_id
 left join (
@@ -64,3 +67,6 @@ comment on column bi.sync_runs.throttled_seconds is 'Seconds spent waiting for t
 comment on column bi.sync_runs.error_code is 'Class of the failure, if it failed.';
 comment on column bi.sync_runs.error_message is 'What went wrong, in one line.';
 comment on column bi.sync_runs.app_version is 'Version of tidemark.';
+comment on column bi.sync_runs.rows_changed is 'Rows inserted, updated or deleted. May be summed.';
+comment on column bi.sync_runs.http_throttled_requests is 'Requests that the source answered with a wish for patience (429). May be summed.';
+comment on column bi.sync_runs.is_whole_sync is 'True of a sync or full run of all streams, the runs that bi.late_nights goes by.';

@@ -1,6 +1,6 @@
 create or replace view bi.workflow_daily as
 select
-  s.name as source,
+  g.source,
   g.dag_name,
   g.date_day,
   g.runs,
@@ -13,37 +13,31 @@ select
   )::numeric(5,4) as success_ratio,
   g.p50::numeric(18,3) as p50_duration_seconds,
   g.p95::numeric(18,3) as p95_duration_seconds,
-  g.total::numeric(18,3) as total_duration_seconds
+  g.total::numeric(18,3) as total_duration_seconds,
+  g.dag_role,
+  g.scheduled_runs,
+  g.late_runs,
+  g.p95_lateness::numeric(18,3) as p95_lateness_seconds
 from (
   select
-    r.source_id,
+    r.source,
     r.dag_name,
-    (coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) at time zone ops.reporting_time_zone())::date as date_day,
+    r.dag_role,
+    r.start_date as date_day,
     count(*) as runs,
     count(*) filter (where r.state = 'succeeded') as succeeded,
     count(*) filter (where r.state = 'failed') as failed,
     count(*) filter (where r.state = 'aborted') as aborted,
-    percentile_cont(0.5) within group (
-      order by (
-        case when r.finished_at >= r.started_at then extract(epoch from r.finished_at - r.started_at) end
-      )::numeric(18,3)
-    ) as p50,
-    percentile_cont(0.95) within group (
-      order by (
-        case when r.finished_at >= r.started_at then extract(epoch from r.finished_at - r.started_at) end
-      )::numeric(18,3)
-    ) as p95,
-    sum(
-      (
-        case when r.finished_at >= r.started_at then extract(epoch from r.finished_at - r.started_at) end
-      )::numeric(18,3)
-    ) as total
-  from workflow.dag_runs r
-  where r._deleted_at is null
-    and coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) is not null
-  group by 1, 2, 3
-) g
-join ops.sources s on s.source_id = g.source_id;
+    percentile_cont(0.5) within group (order by r.duration_seconds) as p50,
+    percentile_cont(0.95) within group (order by r.duration_seconds) as p95,
+    sum(r.duration_seconds) as total,
+    count(r.lateness_seconds) as scheduled_runs,
+    count(*) filter (where r.is_late) as late_runs,
+    percentile_cont(0.95) within group (order by r.lateness_seconds) as p95_lateness
+  from bi.workflow_runs r
+  where r.start_date is not null
+  group by r.source, r.dag_name, r.dag_role, r.start_date
+) g;
 
 comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one row per DAG and day with runs. Days are those of the reporting time zone.';
 comment on column bi.workflow_daily.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
@@ -58,3 +52,7 @@ comment on column bi.workflow_daily.success_ratio is 'Succeeded by all that ende
 comment on column bi.workflow_daily.p50_duration_seconds is 'Median duration of those with a start and an end.';
 comment on column bi.workflow_daily.p95_duration_seconds is '95 of 100 took no longer.';
 comment on column bi.workflow_daily.total_duration_seconds is 'All durations together.';
+comment on column bi.workflow_daily.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
+comment on column bi.workflow_daily.scheduled_runs is 'Runs whose lateness is known, see bi.workflow_runs.lateness_seconds. May be summed.';
+comment on column bi.workflow_daily.late_runs is 'Of these, the ones that started more than a minute after they were due. May be summed.';
+comment on column bi.workflow_daily.p95_lateness_seconds is 'Of the scheduled runs 95 of 100 were no later; null if there are none. Not to be summed.';

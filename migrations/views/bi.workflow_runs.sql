@@ -33,24 +33,58 @@ select
   r.auto_retry_count,
   coalesce(n.steps, 0) as steps,
   coalesce(n.failed, 0) as failed_steps,
-  n.first_failed as first_failed_step,
-  coalesce(r.error, n.error) as error,
-  r._synced_at as synced_at
+  f.step_name as first_failed_step,
+  coalesce(r.error, f.error) as error,
+  r._synced_at as synced_at,
+  role.dag_role,
+  late.seconds::numeric(18,3) as lateness_seconds,
+  late.seconds > 60 as is_late,
+  began.run_at,
+  (began.run_at at time zone ops.reporting_time_zone())::date as start_date,
+  r.parent_dag_name,
+  r.parent_dag_run_id
 from workflow.dag_runs r
 join ops.sources s on s.source_id = r.source_id
 left join workflow.dags d on d.source_id = r.source_id and d.name = r.dag_name
+-- Each of these gives one row: a query that does not ask for its columns does not run it.
+left join lateral (
+  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern))[1], 'other') as dag_role
+  from ref.dag_roles p
+  where r.dag_name like p.dag_pattern
+) role on true
 left join lateral (
   select
     count(*) filter (where t.kind = 'step') as steps,
-    count(*) filter (where t.state = 'failed') as failed,
-    (array_agg(t.step_name order by t.position) filter (where t.state = 'failed'))[1] as first_failed,
-    (array_agg(t.error order by t.position) filter (where t.state = 'failed'))[1] as error
+    count(*) filter (where t.state = 'failed') as failed
   from workflow.dag_run_steps t
   where t.source_id = r.source_id
     and t.dag_name = r.dag_name
     and t.dag_run_id = r.dag_run_id
     and t._deleted_at is null
 ) n on true
+left join lateral (
+  select
+    (array_agg(t.step_name order by t.position))[1] as step_name,
+    (array_agg(t.error order by t.position))[1] as error
+  from workflow.dag_run_steps t
+  where n.failed > 0
+    and t.source_id = r.source_id
+    and t.dag_name = r.dag_name
+    and t.dag_run_id = r.dag_run_id
+    and t._deleted_at is null
+    and t.state = 'failed'
+) f on true
+-- The start of a retried run is that of its last try, which says nothing of the schedule.
+cross join lateral (
+  select case
+    when r.started_at is not null
+      and r.scheduled_at is not null
+      and r.trigger_type is distinct from 'retry'
+      and coalesce(r.auto_retry_count, 0) = 0
+      then greatest(0, extract(epoch from r.started_at - r.scheduled_at))
+  end as seconds
+) late
+cross join lateral (select coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) as run_at) began
 where r._deleted_at is null;
 
 comment on view bi.workflow_runs is 'Runs of DAGs, one row each.';
@@ -79,3 +113,10 @@ comment on column bi.workflow_runs.failed_steps is 'Steps and handlers that fail
 comment on column bi.workflow_runs.first_failed_step is 'The first of them.';
 comment on column bi.workflow_runs.error is 'Why it failed: of the run, else of its first failed step.';
 comment on column bi.workflow_runs.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.workflow_runs.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
+comment on column bi.workflow_runs.lateness_seconds is 'Seconds from scheduled_at to started_at; null where the engine does not say when it was due, the run did not start, or was retried. May be summed, as for a mean.';
+comment on column bi.workflow_runs.is_late is 'True when it started more than a minute after it was due; null where lateness_seconds is.';
+comment on column bi.workflow_runs.run_at is 'When it started (UTC), else when it was queued, due or made: the first of these that is known.';
+comment on column bi.workflow_runs.start_date is 'Day of run_at in the reporting time zone.';
+comment on column bi.workflow_runs.parent_dag_name is 'DAG of the run that called it; null if none did.';
+comment on column bi.workflow_runs.parent_dag_run_id is 'Run that called it, see dag_run_id; null if none did.';

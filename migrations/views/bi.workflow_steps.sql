@@ -19,13 +19,23 @@ select
   t.error,
   r.status as run_status,
   r.started_at as run_started_at,
-  t._synced_at as synced_at
+  t._synced_at as synced_at,
+  role.dag_role,
+  r.state as run_state,
+  (t.started_at at time zone ops.reporting_time_zone())::date as start_date,
+  array_to_string(t.depends, ', ') as depends_on,
+  t.done_count as repetitions
 from workflow.dag_run_steps t
 join workflow.dag_runs r
   on r.source_id = t.source_id
     and r.dag_name = t.dag_name
     and r.dag_run_id = t.dag_run_id
 join ops.sources s on s.source_id = t.source_id
+left join lateral (
+  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern))[1], 'other') as dag_role
+  from ref.dag_roles p
+  where r.dag_name like p.dag_pattern
+) role on true
 where t._deleted_at is null and r._deleted_at is null;
 
 comment on view bi.workflow_steps is 'Steps and handlers of the runs of DAGs, one row each.';
@@ -47,3 +57,8 @@ comment on column bi.workflow_steps.error is 'Why it failed.';
 comment on column bi.workflow_steps.run_status is 'Status of the run it belongs to.';
 comment on column bi.workflow_steps.run_started_at is 'When that run started (UTC).';
 comment on column bi.workflow_steps.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.workflow_steps.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
+comment on column bi.workflow_steps.run_state is 'Meaning of run_status: active, succeeded, failed, aborted, idle, unknown.';
+comment on column bi.workflow_steps.start_date is 'Day in the reporting time zone on which the step started; null if it did not.';
+comment on column bi.workflow_steps.depends_on is 'Names of the steps that it waits for, separated by a comma.';
+comment on column bi.workflow_steps.repetitions is 'How often it ended; more than 1 for steps that repeat. May be summed.';

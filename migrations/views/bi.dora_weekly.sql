@@ -1,0 +1,69 @@
+create or replace view bi.dora_weekly as
+select
+  w.week_start,
+  w.deployments,
+  w.failed_deployments,
+  round(
+    w.failed_deployments::numeric / nullif(w.deployments + w.failed_deployments, 0), 4
+  )::numeric(5,4) as change_failure_ratio,
+  w.done_issues,
+  w.median_cycle_time_hours::numeric(18,3) as median_cycle_time_hours,
+  w.opened_incidents,
+  w.resolved_incidents,
+  w.median_restore_hours::numeric(18,3) as median_restore_hours
+from (
+  select
+    e.week_start,
+    count(*) filter (where e.event = 'deployment') as deployments,
+    count(*) filter (where e.event = 'failed_deployment') as failed_deployments,
+    count(*) filter (where e.event = 'done_issue') as done_issues,
+    percentile_cont(0.5) within group (order by e.hours) filter (where e.event = 'done_issue')
+      as median_cycle_time_hours,
+    count(*) filter (where e.event = 'opened_incident') as opened_incidents,
+    count(*) filter (where e.event = 'resolved_incident') as resolved_incidents,
+    percentile_cont(0.5) within group (order by e.hours) filter (where e.event = 'resolved_incident')
+      as median_restore_hours,
+    min(
+      case when bool_or(e.event in ('deployment', 'failed_deployment', 'opened_incident')) then e.week_start end
+    ) over () as first_week
+  from (
+    select
+      date_trunc('week', r.start_date::timestamp)::date as week_start,
+      case r.state when 'failed' then 'failed_deployment' else 'deployment' end as event,
+      null::numeric as hours
+    from bi.workflow_runs r
+    where r.dag_role = 'deployment' and r.state in ('succeeded', 'failed')
+    union all
+    select
+      date_trunc('week', c.done_date::timestamp)::date,
+      'done_issue',
+      case when c.first_started_at is not null then greatest(0, extract(epoch from c.done_at - c.first_started_at)) end
+        / 3600
+    from bi.issue_cycle_times c
+    where c.done_at is not null
+    union all
+    select date_trunc('week', i.opened_date::timestamp)::date, 'opened_incident', null
+    from bi.incidents i
+    union all
+    select date_trunc('week', i.resolved_date::timestamp)::date, 'resolved_incident', i.restore_hours
+    from bi.incidents i
+    where i.resolved_at is not null
+    union all
+    select c.week_start, 'week', null
+    from bi.calendar c
+    where c.day_of_week = 1
+  ) e
+  group by e.week_start
+) w
+where w.week_start between w.first_week and (now() at time zone ops.reporting_time_zone())::date;
+
+comment on view bi.dora_weekly is 'How the company delivers, over all sources; one row per week from the first deployment or incident until today, weeks without any included.';
+comment on column bi.dora_weekly.week_start is 'Monday of the week, in the reporting time zone.';
+comment on column bi.dora_weekly.deployments is 'Runs of DAGs with the role deployment (ref.dag_roles) that started in the week and succeeded. May be summed.';
+comment on column bi.dora_weekly.failed_deployments is 'Such runs that failed; runs that were stopped count nowhere. May be summed.';
+comment on column bi.dora_weekly.change_failure_ratio is 'failed_deployments by all of both, 0 to 1; null without any. Of several weeks compute it anew from the sums.';
+comment on column bi.dora_weekly.done_issues is 'Issues that were last done in the week. May be summed.';
+comment on column bi.dora_weekly.median_cycle_time_hours is 'Median hours from first in progress to done, of the issues done in the week that were in progress. It stands for lead time: when a change was committed is not known. Not to be summed.';
+comment on column bi.dora_weekly.opened_incidents is 'Incidents that began in the week, see bi.incidents. May be summed.';
+comment on column bi.dora_weekly.resolved_incidents is 'Incidents that were resolved in the week. May be summed.';
+comment on column bi.dora_weekly.median_restore_hours is 'Median hours from opened to resolved, of the incidents resolved in the week. Not to be summed.';

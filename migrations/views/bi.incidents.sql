@@ -1,0 +1,72 @@
+create or replace view bi.incidents as
+select
+  i.source,
+  i.kind as incident_kind,
+  i.id as incident_id,
+  i.name as incident_name,
+  i.opened_at,
+  i.resolved_at,
+  (i.opened_at at time zone ops.reporting_time_zone())::date as opened_date,
+  (i.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
+  i.resolved_at is null as is_open,
+  round(
+    case when i.resolved_at is not null then greatest(0, extract(epoch from i.resolved_at - i.opened_at)) end / 3600, 3
+  )::numeric(18,3) as restore_hours
+from (
+  select
+    c.source,
+    'issue' as kind,
+    c.issue_id as id,
+    c.issue_key as name,
+    c.created_at as opened_at,
+    c.done_at as resolved_at
+  from (
+    select t.source_id, i.id
+    from ref.incident_rules r
+    join tracker.issue_types t on t.name ilike r.pattern
+    join tracker.issues i on i.source_id = t.source_id and i.issue_type_id = t.id
+    where r.field = 'issue_type'
+    union
+    select l.source_id, l.issue_id
+    from ref.incident_rules r
+    join tracker.issue_labels l on l.label ilike r.pattern
+    where r.field = 'label'
+  ) x
+  join ops.sources s on s.source_id = x.source_id
+  join bi.issue_cycle_times c on c.source = s.name and c.issue_id = x.id::text
+  union all
+  select d.source, 'failed_deployment', d.dag_run_id, d.dag_name, d.ended_at, d.restored_at
+  from (
+    select
+      r.source,
+      r.dag_name,
+      r.dag_run_id,
+      r.state,
+      r.ended_at,
+      lag(r.state) over (partition by r.source, r.dag_name order by r.ended_at, r.dag_run_id) as previous_state,
+      min(r.ended_at) filter (where r.state = 'succeeded') over (
+        partition by r.source, r.dag_name
+        order by r.ended_at desc, r.dag_run_id desc
+        rows between unbounded preceding and 1 preceding
+      ) as restored_at
+    from (
+      select source, dag_name, dag_run_id, state, coalesce(finished_at, run_at) as ended_at
+      from bi.workflow_runs
+      where dag_role = 'deployment' and state in ('succeeded', 'failed')
+    ) r
+    where r.ended_at is not null
+  ) d
+  where d.state = 'failed' and d.previous_state is distinct from 'failed'
+) i;
+
+comment on view bi.incidents is 'What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG; one row per incident.';
+comment on column bi.incidents.source is 'The source, see ops.sources.name.';
+comment on column bi.incidents.incident_kind is 'issue or failed_deployment.';
+comment on column bi.incidents.incident_id is 'The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id.';
+comment on column bi.incidents.incident_name is 'Key of the issue, else name of the DAG.';
+comment on column bi.incidents.opened_at is 'When the issue was created, or the first failed run ended (UTC).';
+comment on column bi.incidents.resolved_at is 'When the issue was last done, or the DAG next succeeded (UTC); null while it is open.';
+comment on column bi.incidents.opened_date is 'Day of opened_at in the reporting time zone.';
+comment on column bi.incidents.resolved_date is 'Day of resolved_at in the reporting time zone; null while it is open.';
+comment on column bi.incidents.is_open is 'True while it is not resolved.';
+comment on column bi.incidents.restore_hours is 'Hours from opened_at to resolved_at; null while it is open. May be summed, as for a mean.';

@@ -1,0 +1,100 @@
+create or replace view bi.late_nights as
+select
+  x.source,
+  x.night_date,
+  coalesce(x.status, 'missing') as status,
+  coalesce(
+    coalesce(x.complete_at, now()) > x.promised_at, x.complete_at is null and x.status is distinct from 'running'
+  ) as is_late,
+  x.promised_at,
+  (
+    select min(t.scheduled_for)
+    from ops.ticks t
+    where t.pipeline in (x.source, 'nightly')
+      and t.does in ('sync', 'full')
+      and (t.scheduled_for at time zone ops.reporting_time_zone())::date = x.night_date
+  ) as scheduled_at,
+  x.started_at,
+  x.finished_at,
+  extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
+  coalesce(x.runs, 0) as runs,
+  coalesce(x.failed_runs, 0) as failed_runs
+from (
+  select
+    d.*,
+    d.last_complete_from + d.promise + interval '1 day' * greatest(0, d.night_date - d.due_date) as promised_at
+  from (
+    select
+      l.*,
+      -- The night after the last complete one, or the one before the promise breaks if that is later.
+      greatest(
+        (l.last_complete_from at time zone ops.reporting_time_zone())::date + 1,
+        ((l.last_complete_from + l.promise) at time zone ops.reporting_time_zone())::date - 1
+      ) as due_date
+    from (
+      select
+        s.name as source,
+        c.date_day as night_date,
+        p.promise,
+        n.status,
+        n.started_at,
+        n.finished_at,
+        n.complete_at,
+        n.runs,
+        n.failed_runs,
+        max(n.complete_from) over (
+          partition by s.name order by c.date_day rows between unbounded preceding and 1 preceding
+        ) as last_complete_from,
+        min(n.complete_at) over (
+          partition by s.name order by c.date_day desc rows between unbounded preceding and 1 preceding
+        ) as next_complete_at
+      from ops.sources s
+      join (
+        select source_id, (min(started_at) at time zone ops.reporting_time_zone())::date as first_date
+        from ops.runs
+        where settles = 'freshness'
+        group by source_id
+      ) f on f.source_id = s.source_id
+      cross join lateral (
+        select make_interval(secs => coalesce(min(t.freshness_seconds), 93600)) as promise
+        from ops.streams t
+        where t.source_id = s.source_id and not t.excluded and t.state not in ('unavailable', 'forbidden')
+      ) p
+      join bi.calendar c
+        on c.date_day between f.first_date and (now() at time zone ops.reporting_time_zone())::date
+      left join (
+        select
+          r.source_id,
+          (r.started_at at time zone ops.reporting_time_zone())::date as night_date,
+          (array_agg(r.status order by r.run_id desc))[1] as status,
+          min(r.started_at) as started_at,
+          coalesce(min(r.finished_at) filter (where r.status = 'succeeded'), max(r.finished_at)) as finished_at,
+          min(r.started_at) filter (where r.status = 'succeeded') as complete_from,
+          min(r.finished_at) filter (where r.status = 'succeeded') as complete_at,
+          count(*) as runs,
+          count(*) filter (where r.status not in ('succeeded', 'running')) as failed_runs
+        from ops.runs r
+        where r.settles = 'freshness'
+        group by 1, 2
+      ) n on n.source_id = s.source_id and n.night_date = c.date_day
+    ) l
+  ) d
+) x
+where x.status is not null
+  or (
+    (x.last_complete_from is null or x.night_date >= x.due_date)
+    and coalesce(x.promised_at < coalesce(x.next_complete_at, now()), true)
+  );
+
+comment on view bi.late_nights is 'How the sync of each night went, and which was late, failed or missing; one row per source and day on which it ran or should have. Syncs of all streams count; backfills, reconciliations and syncs of some streams do not.';
+comment on column bi.late_nights.source is 'The source, see ops.sources.name.';
+comment on column bi.late_nights.night_date is 'Day in the reporting time zone on which the sync began, or should have.';
+comment on column bi.late_nights.status is 'Of the last sync of the night, see bi.sync_runs.status: succeeded, partly_failed (a stream failed or a receipt does not match), failed, running, …; missing: none began.';
+comment on column bi.late_nights.is_late is 'True where no complete sync had ended by promised_at, which a night without any never has; a sync that still has time is not late.';
+comment on column bi.late_nights.promised_at is 'By when it had to be complete (UTC): the freshness promise after the start of the last complete sync of an earlier night, nights without one passed over. Null before the first complete one.';
+comment on column bi.late_nights.scheduled_at is 'When the schedule of Tidemark was first due that day (UTC); null where something else starts the syncs.';
+comment on column bi.late_nights.started_at is 'When the first sync of the night began (UTC); null if it is missing.';
+comment on column bi.late_nights.finished_at is 'When the first complete sync ended (UTC), else when the last one ended; null while none has.';
+comment on column bi.late_nights.duration_seconds is 'Seconds from started_at to finished_at, pauses between several syncs included.';
+comment on column bi.late_nights.runs is 'Syncs that began that day. May be summed.';
+comment on column bi.late_nights.failed_runs is 'Of these, the ones that did not succeed. May be summed.';
