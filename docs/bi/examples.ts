@@ -9,6 +9,12 @@ export interface Example {
 /** Alphabetically by view. */
 export const examples: readonly Example[] = [
   {
+    view: 'account_performance_daily',
+    asks: 'What does each account spend a month?',
+    sql: `select date_trunc('month', date_day)::date as month_start, ad_account_name, currency, sum(spend) as spend
+from bi.account_performance_daily group by 1, 2, 3 order by 1, 2`,
+  },
+  {
     view: 'ad_accounts',
     asks: 'Which accounts report in which currency?',
     sql: 'select currency, count(*) from bi.ad_accounts group by 1',
@@ -18,6 +24,12 @@ export const examples: readonly Example[] = [
     asks: 'Who changed the most last month?',
     sql: `select changed_by, count(distinct change_id) from bi.ad_change_history
 where changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
+  },
+  {
+    view: 'ad_level_checks',
+    asks: 'Where do the levels of the last month disagree?',
+    sql: `select measure, upper_level, count(*), sum(difference) from bi.ad_level_checks
+where date_day >= current_date - 30 group by 1, 2`,
   },
   {
     view: 'ad_performance_daily',
@@ -43,6 +55,12 @@ from bi.ad_performance_hourly group by 1 order by 1`,
 where end_at > now() and budget_used_ratio < 0.8 order by 2`,
   },
   {
+    view: 'ad_set_performance_daily',
+    asks: 'How many purchases did each ad set bring this quarter?',
+    sql: `select ad_set_name, sum(purchases) as purchases, count(*) filter (where is_purchases_suppressed) as days_hidden
+from bi.ad_set_performance_daily where date_day >= current_date - 90 group by 1 order by 2 desc`,
+  },
+  {
     view: 'ad_set_targets',
     asks: 'How many ad sets are aimed at each value?',
     sql: 'select dimension, target_value, count(*) from bi.ad_set_targets group by 1, 2 order by 3 desc',
@@ -53,10 +71,20 @@ where end_at > now() and budget_used_ratio < 0.8 order by 2`,
     sql: 'select campaign_name, count(*) from bi.ads group by 1 order by 2 desc',
   },
   {
+    view: 'assets',
+    asks: 'Which creatives are used by no ad?',
+    sql: 'select asset_name, asset_type from bi.assets where ads_as_creative = 0',
+  },
+  {
     view: 'audience_insights',
     asks: 'How old are the listeners of each campaign?',
     sql: `select entity_name, dimension_value, impressions, impression_share_ratio from bi.audience_insights
 where entity_type = 'CAMPAIGN' and dimension = 'AGE' and is_latest`,
+  },
+  {
+    view: 'audiences',
+    asks: 'Which audiences are large and aimed at by nobody?',
+    sql: 'select audience_name, size_max from bi.audiences where targeting_ad_sets = 0 order by 2 desc',
   },
   {
     view: 'boards',
@@ -156,6 +184,11 @@ from bi.issue_status_history where project_key = 'WEB' and not is_current group 
 where is_open group by 1, 2 order by 1, 2`,
   },
   {
+    view: 'landing_pages',
+    asks: 'Which pages do ads lead to?',
+    sql: 'select host, utm_campaign, count(*) from bi.landing_pages group by 1, 2 order by 3 desc',
+  },
+  {
     view: 'project_summary',
     asks: 'Which projects have the most overdue issues?',
     sql: 'select project_key, open_issues, overdue_issues from bi.project_summary order by 3 desc',
@@ -164,6 +197,12 @@ where is_open group by 1, 2 order by 1, 2`,
     view: 'projects',
     asks: 'Which projects are there?',
     sql: 'select project_key, project_name from bi.projects order by 1',
+  },
+  {
+    view: 'reach_periods',
+    asks: 'How many people did each campaign reach so far?',
+    sql: `select entity_name, reach_period, frequency_period from bi.reach_periods
+where entity_type = 'CAMPAIGN' and is_latest order by 2 desc`,
   },
   {
     view: 'report_revisions',

@@ -26,7 +26,7 @@ order by 1, 2, 3;`,
       about:
         'Asked at the level of campaigns. The platform hides numbers from 1 to 4, so the sum over ads is too small; days with a hidden number are counted beside.',
       sql: `select ad_account_name, campaign_name, sum(purchases)::bigint as purchases,
-  count(*) filter (where purchases_suppressed) as days_hidden, currency, sum(revenue) as revenue
+  count(*) filter (where is_purchases_suppressed) as days_hidden, currency, sum(revenue) as revenue
 from bi.campaign_performance_daily
 group by ad_account_name, campaign_name, currency
 order by ad_account_name, campaign_name;`,
@@ -65,6 +65,44 @@ from bi.ad_performance_daily p
 join bi.ads a on a.source = p.source and a.ad_id = p.ad_id
 group by a.asset_name, p.currency
 order by ctr desc, a.asset_name;`,
+    },
+    {
+      title: 'How many people did each campaign reach?',
+      about:
+        'Over its lifetime so far, as the platform counts people. Reach is never a sum: the same person is reached on many days and by many ads.',
+      sql: `select ad_account_name, entity_name as campaign_name, captured_date, reach_period, frequency_period
+from bi.reach_periods
+where entity_type = 'CAMPAIGN' and is_latest
+order by reach_period desc, entity_id;`,
+    },
+    {
+      title: 'On which days did people hear a campaign too often?',
+      about: 'Frequency of a day: impressions by people. Of a longer period, ask `reach_periods`.',
+      sql: `select campaign_name, currency, count(*) as days, count(*) filter (where frequency_day > 2) as days_above_2,
+  max(frequency_day) as highest
+from bi.campaign_performance_daily
+group by campaign_name, currency
+order by days_above_2 desc, campaign_name, currency;`,
+    },
+    {
+      title: 'What do landing pages bring?',
+      about:
+        'Clicks and spend by where they lead and by the UTM parameters. `item_number = 0` is the call to action: one row per ad.',
+      sql: `select l.host, l.utm_campaign, p.currency, count(distinct p.ad_id) as ads, sum(p.clicks)::bigint as clicks, sum(p.spend) as spend
+from bi.landing_pages l
+join bi.ad_performance_daily p on p.source = l.source and p.ad_id = l.ad_id
+where l.item_number = 0
+group by l.host, l.utm_campaign, p.currency
+order by clicks desc, l.host, l.utm_campaign;`,
+    },
+    {
+      title: 'Where do the levels of the reports disagree?',
+      about:
+        'The platform restates levels at different times: a day may say more for ads than for their campaign. Decide on one level per chart.',
+      sql: `select ad_account_name, measure, upper_level, count(*) as days, sum(difference) as difference, currency
+from bi.ad_level_checks
+group by ad_account_name, measure, upper_level, currency
+order by ad_account_name, measure, upper_level;`,
     },
   ],
 };

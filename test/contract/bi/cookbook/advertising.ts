@@ -53,4 +53,23 @@ export const advertising: Truths = {
   'Which creative works best?': `select s.name, r.currency, count(distinct d.id), sum(r.impressions),
       sum(r.clicks) / sum(r.impressions), sum(r.completes) / sum(r.starts)
     from ads.assets s join ads.ads d on d.asset_id = s.id join ${level('AD')} r on r.entity_id = d.id group by 1, 2`,
+  'How many people did each campaign reach?': `select a.name, c.name, l.captured_on, l.reach, l.impressions::numeric / l.reach
+    from ads.campaigns c join ads.ad_accounts a on a.id = c.ad_account_id
+    join ads.report_lifetime l on l.entity_id = c.id and l.entity_type = 'CAMPAIGN'
+    where l.captured_on = (select max(captured_on) from ads.report_lifetime o where o.entity_id = c.id)`,
+  'On which days did people hear a campaign too often?': `select c.name, r.currency, count(*),
+      sum((r.impressions > 2 * r.reach)::int), max(r.impressions::numeric / r.reach)
+    from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by 1, 2`,
+  'What do landing pages bring?': `select split_part(split_part(d.cta_url, '//', 2), '/', 1),
+      (regexp_match(d.cta_url, 'utm_campaign=([^&]*)'))[1], r.currency, count(distinct d.id), sum(r.clicks), sum(r.spend)
+    from ads.ads d join ${level('AD')} r on r.entity_id = d.id group by 1, 2, 3`,
+  'Where do the levels of the reports disagree?': `with sums as (
+      select day, account, currency, entity_type, measure, sum(value) as value
+      from (select r.*, a.name as account, a.currency_code as currency from ads.report_daily r
+        join ads.ad_accounts a on a.id = r.ad_account_id) r
+      cross join lateral (values ('spend', r.spend), ('impressions', r.impressions), ('clicks', r.clicks)) v (measure, value)
+      group by 1, 2, 3, 4, 5)
+    select l.account, l.measure, u.entity_type, count(*), sum(l.value - u.value), l.currency
+    from sums l join sums u using (day, account, currency, measure)
+    where l.entity_type = 'AD' and u.entity_type <> 'AD' and l.value <> u.value group by 1, 2, 3, 6`,
 };

@@ -15,3 +15,10 @@ join (
   where s.category <> 'done' and i._deleted_at is null
 ) o on o.project_id = i.project_id and o.place = 3 - i.place
 cross join lateral (select case i.place when 1 then 'outward' else 'inward' end as direction) side;
+
+-- Ads lead to two shops.
+update ads.ads
+set cta_url = 'https://' || case when n % 2 = 0 then 'shop' else 'www' end || '.northwind.example/p/' || n
+  || '?utm_source=spotify&utm_campaign=launch-' || n % 3
+from (select id, row_number() over (order by id) as n from ads.ads) o
+where o.id = ads.id;
