@@ -7,9 +7,7 @@ select
   i.dimension,
   i.value as dimension_value,
   i.captured_on as captured_date,
-  i.captured_on = max(i.captured_on) over (
-    partition by s.name, i.source_id, i.entity_type, i.entity_id, i.dimension
-  ) as is_latest,
+  capture.is_latest,
   i.impressions,
   i.clicks,
   i.completes,
@@ -19,15 +17,7 @@ select
   i.purchases,
   i.purchases_suppressed,
   round((i.clicks)::numeric / nullif(i.impressions, 0), 6)::numeric(28,6) as ctr,
-  round(
-    (i.impressions)::numeric / nullif(
-      sum(i.impressions) over (
-        partition by s.name, i.source_id, i.entity_type, i.entity_id, i.dimension, i.captured_on
-      ),
-      0
-    ),
-    6
-  )::numeric(28,6) as impression_share_ratio,
+  round(i.impressions / nullif(capture.impressions, 0), 6)::numeric(28,6) as impression_share_ratio,
   i.purchases_suppressed as is_purchases_suppressed,
   i.new_listeners,
   i.new_listener_streams,
@@ -65,6 +55,23 @@ select
   i.revenue,
   i.revenue_suppressed as is_revenue_suppressed
 from ads.insight_snapshots i
+join (
+  select
+    source_id,
+    entity_type,
+    entity_id,
+    dimension,
+    captured_on,
+    sum(impressions) as impressions,
+    captured_on = max(captured_on) over (partition by source_id, entity_type, entity_id, dimension) as is_latest
+  from ads.insight_snapshots
+  group by source_id, entity_type, entity_id, dimension, captured_on
+) capture
+  on capture.source_id = i.source_id
+    and capture.entity_type = i.entity_type
+    and capture.entity_id = i.entity_id
+    and capture.dimension = i.dimension
+    and capture.captured_on = i.captured_on
 join ops.sources s on s.source_id = i.source_id
 left join ads.campaigns c on c.source_id = i.source_id and c.id = i.entity_id
 left join ads.ad_sets st on st.source_id = i.source_id and st.id = i.entity_id
