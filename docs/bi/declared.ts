@@ -149,6 +149,7 @@ export const views: Readonly<Record<string, Declared>> = {
   data_freshness: { key: of('stream'), numbers: { freshness_promise_seconds: 'non_additive' } },
   deletions: { key: of('table_name', 'record_id'), day: 'deleted_date' },
   late_nights: { key: of('night_date'), day: 'night_date', days: 'flow' },
+  quality_checks: { key: of('check_name'), notOver: ['check_name'] },
   receipts: { key: of('slice_id'), day: 'finished_date' },
   stream_runs: {
     key: of('run_id', 'stream'),

@@ -1,0 +1,166 @@
+create or replace view bi.quality_checks as
+select
+  s.name as source,
+  c.check_name,
+  c.severity,
+  c.description,
+  coalesce(f.offending_rows, 0) as offending_rows,
+  coalesce(f.offending_rows, 0) = 0 or c.severity = 'info' as is_ok
+from ops.sources s
+join (
+  values
+    ('any', 'open_rejects', 'error', 'records that could not become rows and wait in ops.rejects'),
+    ('any', 'unmatched_receipts', 'error', 'streams whose newest run read or stored less than the source said it has'),
+    ('any', 'failed_streams', 'error', 'streams that the newest run could not read to their end'),
+    ('any', 'stale_streams', 'error', 'streams whose last complete read is older than promised, see bi.data_freshness'),
+    ('any', 'unseen_records', 'warning', 'records that a reconciliation could not see though they may exist'),
+    ('tracker', 'issues_without_project', 'warning', 'issues whose project is not in the warehouse'),
+    ('tracker', 'issues_without_type', 'warning', 'issues whose type is not in the warehouse'),
+    ('tracker', 'issues_without_status', 'warning', 'issues whose status is not in the warehouse: they count as open'),
+    ('tracker', 'issues_of_unknown_category', 'warning', 'issues in a status whose category the source does not say: they count as open'),
+    ('tracker', 'issues_without_parent', 'warning', 'issues that name a parent that is not in the warehouse'),
+    ('tracker', 'issues_of_unknown_assignees', 'warning', 'issues whose assignee is not in the warehouse: they have no name'),
+    ('tracker', 'hidden_story_points', 'warning', 'issues with story points beyond 13 digits, which bi shows as null'),
+    ('tracker', 'restricted_issues', 'info', 'live issues with a security level that bi leaves out'),
+    ('tracker', 'changes_without_issue', 'warning', 'rows of the changelog whose issue is not in the warehouse'),
+    ('tracker', 'comments_without_issue', 'warning', 'comments whose issue is not in the warehouse'),
+    ('tracker', 'worklogs_without_issue', 'warning', 'worklogs whose issue is not in the warehouse'),
+    ('tracker', 'sprint_issues_without_sprint', 'warning', 'members of sprints that are not in the warehouse'),
+    ('tracker', 'sprint_issues_without_issue', 'warning', 'members of sprints that are no issues in the warehouse'),
+    ('ads', 'campaigns_without_account', 'warning', 'campaigns whose ad account is not in the warehouse'),
+    ('ads', 'ad_sets_without_campaign', 'warning', 'ad sets whose campaign is not in the warehouse'),
+    ('ads', 'ads_without_ad_set', 'warning', 'ads whose ad set is not in the warehouse'),
+    ('ads', 'report_rows_without_campaign', 'warning', 'daily report rows of campaigns that are not in the warehouse'),
+    ('ads', 'report_rows_without_ad_set', 'warning', 'daily report rows of ad sets that are not in the warehouse'),
+    ('ads', 'report_rows_without_ad', 'warning', 'daily report rows of ads that are not in the warehouse'),
+    ('workflow', 'runs_without_dag', 'info', 'runs of DAGs that the engine does not list, or lists no more'),
+    ('workflow', 'lost_runs', 'warning', 'runs that the engine forgot before they ended: their end is not known'),
+    ('workflow', 'dags_with_errors', 'warning', 'DAGs whose definition has errors')
+) c (kind, check_name, severity, description) on c.kind in ('any', s.kind)
+left join (
+  select r.source_id, 'open_rejects', count(*)
+  from ops.rejects r
+  where r.status = 'open'
+  group by r.source_id
+  union all
+  select s.source_id, v.check_name, sum(v.is_bad::integer)
+  from bi.data_freshness f
+  join ops.sources s on s.name = f.source
+  cross join lateral (values
+    ('unmatched_receipts', f.last_status = 'partial'),
+    ('failed_streams', f.last_status in ('failed', 'attention')),
+    ('stale_streams', f.is_stale)
+  ) v (check_name, is_bad)
+  group by s.source_id, v.check_name
+  union all
+  select u.source_id, 'unseen_records', count(*)
+  from ops.unseen u
+  group by u.source_id
+  union all
+  select i.source_id, v.check_name, v.offending_rows
+  from (
+    select
+      i.source_id,
+      count(*) filter (where p.id is null) as without_project,
+      count(*) filter (where t.id is null) as without_type,
+      count(*) filter (where st.id is null) as without_status,
+      count(*) filter (where st.category = 'unknown') as of_unknown_category,
+      count(*) filter (where i.assignee_id is not null and u.id is null) as of_unknown_assignees,
+      count(*) filter (where abs(i.story_points) >= 1e13) as with_hidden_points,
+      count(*) filter (where i.security_level is not null or i.security_level_id is not null) as restricted
+    from tracker.issues i
+    left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+    left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
+    left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
+    left join tracker.users u on u.source_id = i.source_id and u.id = i.assignee_id
+    where i._deleted_at is null
+    group by i.source_id
+  ) i
+  cross join lateral (values
+    ('issues_without_project', i.without_project),
+    ('issues_without_type', i.without_type),
+    ('issues_without_status', i.without_status),
+    ('issues_of_unknown_category', i.of_unknown_category),
+    ('issues_of_unknown_assignees', i.of_unknown_assignees),
+    ('hidden_story_points', i.with_hidden_points),
+    ('restricted_issues', case when ops.shows_restricted_issues() then 0 else i.restricted end)
+  ) v (check_name, offending_rows)
+  union all
+  select c.source_id, c.check_name, count(*)
+  from (
+    select source_id, parent_id, 'issues_without_parent'
+    from tracker.issues
+    where _deleted_at is null and parent_id is not null
+    union all
+    select source_id, issue_id, 'changes_without_issue' from tracker.issue_changelog
+    union all
+    select source_id, issue_id, 'comments_without_issue' from tracker.comments where _deleted_at is null
+    union all
+    select source_id, issue_id, 'worklogs_without_issue' from tracker.worklogs where _deleted_at is null
+    union all
+    select source_id, issue_id, 'sprint_issues_without_issue' from tracker.sprint_issues
+  ) c (source_id, issue_id, check_name)
+  where not exists (select from tracker.issues p where p.source_id = c.source_id and p.id = c.issue_id)
+  group by c.source_id, c.check_name
+  union all
+  select c.source_id, 'sprint_issues_without_sprint', count(*)
+  from tracker.sprint_issues c
+  where not exists (select from tracker.sprints p where p.source_id = c.source_id and p.id = c.sprint_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'campaigns_without_account', count(*)
+  from ads.campaigns c
+  where c._deleted_at is null
+    and not exists (select from ads.ad_accounts p where p.source_id = c.source_id and p.id = c.ad_account_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'ad_sets_without_campaign', count(*)
+  from ads.ad_sets c
+  where c._deleted_at is null
+    and not exists (select from ads.campaigns p where p.source_id = c.source_id and p.id = c.campaign_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'ads_without_ad_set', count(*)
+  from ads.ads c
+  where c._deleted_at is null
+    and not exists (select from ads.ad_sets p where p.source_id = c.source_id and p.id = c.ad_set_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'report_rows_without_' || lower(c.entity_type), count(*)
+  from ads.report_daily c
+  left join (
+    select source_id, 'CAMPAIGN', id from ads.campaigns
+    union all
+    select source_id, 'AD_SET', id from ads.ad_sets
+    union all
+    select source_id, 'AD', id from ads.ads
+  ) e (source_id, entity_type, id)
+    on e.source_id = c.source_id and e.entity_type = c.entity_type and e.id = c.entity_id
+  where c.entity_type in ('CAMPAIGN', 'AD_SET', 'AD') and e.id is null
+  group by c.source_id, c.entity_type
+  union all
+  select c.source_id, 'runs_without_dag', count(*)
+  from workflow.dag_runs c
+  where c._deleted_at is null
+    and not exists (select from workflow.dags p where p.source_id = c.source_id and p.name = c.dag_name and p._deleted_at is null)
+  group by c.source_id
+  union all
+  select r.source_id, 'lost_runs', count(*)
+  from workflow.dag_runs r
+  where r._deleted_at is null and r.gone_at is not null and r.state not in ('succeeded', 'failed', 'aborted')
+  group by r.source_id
+  union all
+  select s.source_id, 'dags_with_errors', count(*)
+  from bi.dags d
+  join ops.sources s on s.name = d.source
+  where d.definition_errors > 0
+  group by s.source_id
+) f (source_id, check_name, offending_rows) on f.source_id = s.source_id and f.check_name = c.check_name;
+
+comment on view bi.quality_checks is 'What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.';
+comment on column bi.quality_checks.source is 'The source, see ops.sources.name.';
+comment on column bi.quality_checks.check_name is 'Name of the check.';
+comment on column bi.quality_checks.severity is 'error (figures may be wrong or old), warning (something has no name, or counts as unknown) or info (counted, and as it should be).';
+comment on column bi.quality_checks.description is 'What the offending rows are.';
+comment on column bi.quality_checks.offending_rows is 'How many there are now. Of one check it may be summed over sources.';
+comment on column bi.quality_checks.is_ok is 'True when there are none, or the check only counts.';
