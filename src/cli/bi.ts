@@ -1,8 +1,11 @@
 /** Verbs for what readers of `bi` need: a login, and its views as files. */
+import path from 'node:path';
+import { plural } from '../core/format.ts';
 import type { Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { print } from './output.ts';
 import { filled } from './pipelines.ts';
+import { dateOf } from './run.ts';
 
 /** Makes a login that reads `bi` and nothing else, or brings one up to date. */
 const grantReader: Verb<{ name: string; pii?: boolean; newPassword?: boolean }> = async (
@@ -37,4 +40,35 @@ const grantReader: Verb<{ name: string; pii?: boolean; newPassword?: boolean }> 
   );
 };
 
-export { grantReader as 'grant-reader' };
+interface ExportFlags {
+  to: string;
+  format: 'parquet' | 'csv';
+  view?: readonly string[];
+  since?: string;
+}
+
+/** Writes the views of `bi` as files. */
+const exportBi: Verb<ExportFlags> = async (context, { to, format, view: views, since }) => {
+  const { parts, say, signal, version, host } = context;
+  const day = since === undefined ? undefined : dateOf(since, '--since').toISOString().slice(0, 10);
+  const { url } = await filled(context);
+  // A connection of its own: a view may be read for longer than any statement of a run may take.
+  const settings = { max: 1, applicationName: 'tidemark export', statementTimeout: 0 };
+  const { pool, close } = await parts.connected(url.reveal(), settings);
+  signal.addEventListener('abort', () => void close());
+  const { exportViews } = await import('../bi/export.ts');
+  const folder = path.resolve(host.cwd(), to);
+  const manifest = await exportViews(pool, folder, {
+    ...{ format, version, signal, onView: (name: string) => say(`writing ${name}`) },
+    ...(views && { views }),
+    ...(day !== undefined && { since: day }),
+  });
+  const rows = manifest.views.map(({ files, ...each }) => ({
+    ...{ view: each.name, records: each.rows, files: files.length },
+    megabytes: (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1),
+  }));
+  const written = `Wrote ${plural(rows.length, 'view')} to ${folder}; manifest.json says what they hold.`;
+  return print(context, manifest, [{ rows, keys: 'view records files megabytes' }, written]);
+};
+
+export { exportBi as export, grantReader as 'grant-reader' };

@@ -19,6 +19,7 @@ const examples: Readonly<Record<string, string>> = {
   sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
   backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
   init: 'tidemark init jira --set baseUrl=https://example.atlassian.net --set email=me@example.com --set apiToken=@token',
+  export: 'tidemark export --to warehouse-files  # for DuckDB, BigQuery, Snowflake',
   'grant-reader': 'tidemark grant-reader metabase  # prints its connection string',
   reset: 'tidemark reset issues && tidemark sync  # read all issues again',
   why: 'tidemark why issues PROJ-7',
@@ -48,7 +49,7 @@ const verb = (call: string, file: () => Promise<object>, about: string, flags = 
 /** `--stream a,b --stream c` and `--stream a b` are the same. A list that is empty (an unset variable) must not mean all. */
 function listOf(value: string, before: readonly string[] = []): readonly string[] {
   const names = value.split(',').map((name) => name.trim());
-  if (!names.some(Boolean)) throw new InvalidArgumentError('Name a stream, or leave the flag out.');
+  if (!names.some(Boolean)) throw new InvalidArgumentError('Name one, or leave the flag out.');
   return [...before, ...names.filter(Boolean)];
 }
 
@@ -72,6 +73,13 @@ const flags: Readonly<Record<string, Option>> = {
   set: flag('--set <key=value>', 'a setting; again for each; a secret as key=@file').argParser(each),
   full: flag('--full', 'read everything again'),
   dryRun: flag('--dry-run', 'only print what would be done'),
+  folder: flag(
+    '--to <folder>',
+    'where to; it is made, or replaced if it holds an export',
+  ).makeOptionMandatory(),
+  format: flag('--format <name>', 'of the files').choices(['parquet', 'csv']).default('parquet'),
+  views: flag('--view <name...>', 'only these views').argParser(listOf),
+  since: flag('--since <date>', 'only rows of this day and later, of views with days'),
   pii: flag('--pii', 'also e-mails and free text: bi_pii'),
   newPassword: flag('--new-password', 'another password for a login that exists'),
   from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
@@ -112,6 +120,7 @@ const verbs = [
   verb('demo', demo, 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
   verb('warehouse', setup, 'start the embedded warehouse for psql; runs until Ctrl-C'),
   verb('grant-reader <name>', bi, 'a login for BI tools that sees bi and nothing else', 'pii newPassword'),
+  verb('export', bi, 'the views of bi as Parquet or CSV', 'folder format views since'),
   verb('serve', serve, 'scheduler, control API and dashboard; runs until stopped', 'host port'),
   verb(
     'remote <action> <dag> [run]',

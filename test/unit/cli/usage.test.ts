@@ -10,7 +10,7 @@ import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   ...'sync backfill reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
-  ...'simulate demo warehouse grant-reader serve remote'.split(' '),
+  ...'simulate demo warehouse grant-reader export serve remote'.split(' '),
 ];
 
 test('--help lists every verb, and each explains itself, examples first, on stdout', async () => {
@@ -61,6 +61,8 @@ test.each([
   ['serve --host 0.0.0.0', 'TIDEMARK_API_TOKEN'],
   ['remote begin tracker', 'start, status, stop'],
   ['runs --limit 0', 'from 1 to'],
+  ['export', '--to'],
+  ['export --to x --since 1.1.2024', '--since'],
   ['runs --pipeline trakcer', 'there is no pipeline'],
   ['remote retry tracker', 'which run'],
   ['remote stop tracker 17', '--params'],
@@ -83,7 +85,7 @@ test.each(['--json', 'rejects --json', 'help nosuch --json'])(
 );
 
 test.each(['', ' ', ','])('--stream "%s" does not mean all streams', async (none) => {
-  const err = expect.stringContaining('Name a stream');
+  const err = expect.stringContaining('Name one');
   expect(await begin(['sync', '--stream', none]).ended).toEqual({ code: 2, out: '', err });
 });
 
