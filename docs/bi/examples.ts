@@ -125,15 +125,45 @@ where created_at >= now() - interval '1 year' group by 1 order by 1`,
     sql: 'select bi_version from bi.contract',
   },
   {
+    view: 'cross_links',
+    asks: 'Which issues belong to which campaigns?',
+    sql: `select from_name, to_name from bi.cross_links
+where from_kind = 'campaign' and to_kind = 'issue' order by 1, 2`,
+  },
+  {
     view: 'cumulative_flow_daily',
     asks: 'How did work in progress develop in the last quarter?',
     sql: `select date_day, status_category, sum(issues) from bi.cumulative_flow_daily
 where date_day >= current_date - 90 group by 1, 2 order by 1, 2`,
   },
   {
+    view: 'dags',
+    asks: 'Which scheduled DAGs have not succeeded since yesterday?',
+    sql: `select dag_name, schedule, last_success_at from bi.dags
+where schedule is not null and not is_suspended and last_success_at < now() - interval '1 day'`,
+  },
+  {
     view: 'data_freshness',
     asks: 'Which streams are stale?',
     sql: 'select source, stream, fresh_at from bi.data_freshness where is_stale',
+  },
+  {
+    view: 'deletions',
+    asks: 'What vanished last month?',
+    sql: `select table_name, count(*) from bi.deletions
+where deleted_date >= current_date - 30 group by 1 order by 2 desc`,
+  },
+  {
+    view: 'dora_weekly',
+    asks: 'How did the company deliver this quarter?',
+    sql: `select week_start, deployments, change_failure_ratio, median_cycle_time_hours, median_restore_hours
+from bi.dora_weekly where week_start >= current_date - 91 order by 1`,
+  },
+  {
+    view: 'incidents',
+    asks: 'How long did restoring take this quarter?',
+    sql: `select incident_kind, count(*), percentile_cont(0.5) within group (order by restore_hours) as median_hours
+from bi.incidents where opened_at >= now() - interval '91 days' group by 1`,
   },
   {
     view: 'issue_changes',
@@ -189,6 +219,12 @@ where is_open group by 1, 2 order by 1, 2`,
     sql: 'select host, utm_campaign, count(*) from bi.landing_pages group by 1, 2 order by 3 desc',
   },
   {
+    view: 'late_nights',
+    asks: 'Which nights were late last month?',
+    sql: `select source, night_date, status from bi.late_nights
+where is_late and night_date >= current_date - 30 order by 2 desc, 1`,
+  },
+  {
     view: 'project_summary',
     asks: 'Which projects have the most overdue issues?',
     sql: 'select project_key, open_issues, overdue_issues from bi.project_summary order by 3 desc',
@@ -203,6 +239,11 @@ where is_open group by 1, 2 order by 1, 2`,
     asks: 'How many people did each campaign reach so far?',
     sql: `select entity_name, reach_period, frequency_period from bi.reach_periods
 where entity_type = 'CAMPAIGN' and is_latest order by 2 desc`,
+  },
+  {
+    view: 'receipts',
+    asks: 'Which parts of streams did not come whole?',
+    sql: 'select stream, owner, records_expected, records_read from bi.receipts where not is_matching',
   },
   {
     view: 'report_revisions',

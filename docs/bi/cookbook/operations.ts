@@ -1,7 +1,7 @@
 import type { Chapter } from './recipe.ts';
 
 export const operations: Chapter = {
-  title: 'Jobs and the warehouse itself',
+  title: 'Jobs and the warehouse',
   recipes: [
     {
       title: 'Which steps are slow?',
@@ -54,11 +54,55 @@ limit 10;`,
     },
     {
       title: 'Did a run read everything that the source has?',
-      about: 'The receipts of one run: what the source announced, what was read, what is stored.',
+      about: 'The receipts of the newest sync: what the source announced, what was read, what is stored.',
       sql: `select stream, records_expected, records_fetched, records_landed, rows_rejected
 from bi.stream_runs
-where run_id = (select run_id from bi.sync_runs where pipeline = 'tracker' order by started_at limit 1)
+where run_id = (
+  select run_id from bi.sync_runs
+  where pipeline = 'tracker' and run_kind = 'sync' and status = 'succeeded'
+  order by started_at desc
+  limit 1
+)
 order by stream;`,
+    },
+    {
+      title: 'Which nights were late?',
+      about:
+        'Nights without a complete sync by the time that the freshness promise sets. A night may be late and succeed: then it came after that.',
+      sql: `select source, night_date, status, promised_at, finished_at, failed_runs
+from bi.late_nights
+where is_late and night_date between current_date - 30 and current_date - 1
+order by night_date, source;`,
+    },
+    {
+      title: 'How does the company deliver?',
+      about:
+        'The four DORA measures by week. `ref.dag_roles` says which DAGs deploy, `ref.incident_rules` what an incident is; cycle time stands for lead time.',
+      sql: `select week_start, deployments, change_failure_ratio,
+  round(median_cycle_time_hours, 1) as median_cycle_time_hours, round(median_restore_hours, 1) as median_restore_hours
+from bi.dora_weekly
+where week_start >= current_date - 84
+order by week_start;`,
+    },
+    {
+      title: 'What vanished at the sources?',
+      about: 'Rows that the sources no longer have, and when that was found. They are in no other view.',
+      sql: `select source, table_name, record_name, deleted_date
+from bi.deletions
+where deleted_date >= current_date - 7
+order by source, table_name, record_name;`,
+    },
+    {
+      title: 'Which issue belongs to which campaign?',
+      about:
+        'A campaign whose name carries an issue key belongs to the issue, with what it spent. Other patterns are rows of `ref.link_patterns`.',
+      sql: `select l.to_name as issue_key, i.status, l.from_name as campaign_name, p.currency, sum(p.spend) as spend
+from bi.cross_links l
+join bi.issues i on i.source = l.to_source and i.issue_id = l.to_id
+join bi.campaign_performance_daily p on p.source = l.source and p.campaign_id = l.from_id
+where l.from_kind = 'campaign' and l.to_kind = 'issue'
+group by 1, 2, 3, 4
+order by 1, 3;`,
     },
   ],
 };

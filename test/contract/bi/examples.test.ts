@@ -33,8 +33,11 @@ const mayBeEmpty = new Set([
   'ad_level_checks',
   'assets',
   'audiences',
+  'dags',
   'data_freshness',
   'issue_links',
+  'late_nights',
+  'receipts',
   'sprint_issues',
 ]);
 

@@ -22,3 +22,28 @@ set cta_url = 'https://' || case when n % 2 = 0 then 'shop' else 'www' end || '.
   || '?utm_source=spotify&utm_campaign=launch-' || n % 3
 from (select id, row_number() over (order by id) as n from ads.ads) o
 where o.id = ads.id;
+
+-- The exports are taken for deployments, and bugs for incidents.
+insert into ref.dag_roles (dag_pattern, role) values ('billing%', 'deployment');
+insert into ref.incident_rules (field, pattern) values ('issue_type', 'bug');
+
+-- A campaign of each account is named after the first issue of a project.
+update ads.campaigns set name = (array['WEB-1', 'PAY-1'])[n] || ' ' || name
+from (
+  select min(id) as id, row_number() over (order by ad_account_id) as n from ads.campaigns group by ad_account_id
+) o
+where o.id = campaigns.id;
+
+-- Nights before the demo: in time, failed, missing, late, in time.
+insert into ops.runs (run_id, pipeline, source_id, kind, status, epoch, started_at, finished_at)
+overriding system value
+select -n, name, source_id, 'sync', status, 0, current_date - n + began, current_date - n + ended
+from ops.sources
+cross join (values
+  (6, 'succeeded', interval '2 hours', interval '2 hours 10 minutes'),
+  (5, 'failed', interval '2 hours', interval '2 hours 5 minutes'),
+  (3, 'succeeded', interval '3 hours', interval '5 hours 30 minutes'),
+  (2, 'succeeded', interval '2 hours', interval '2 hours 10 minutes'),
+  (1, 'succeeded', interval '2 hours', interval '2 hours 10 minutes')
+) nights (n, status, began, ended)
+where name = 'tracker';

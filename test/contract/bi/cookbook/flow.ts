@@ -24,7 +24,7 @@ interface Life {
 }
 
 /** When an issue first started, when it arrived in done, and when it left it again. */
-function lifeOf(issue: Issue): Life {
+export function lifeOf(issue: Issue): Life {
   const pairs = issue.stays.map((stay, n) => [issue.stays[n - 1], stay] as const);
   const isDone = (stay: Stay | undefined): boolean => stay?.category === 'done';
   const arrivals = pairs.filter(([was, is]) => isDone(is) && !isDone(was)).map(([, is]) => is.from);

@@ -58,6 +58,13 @@ export interface World {
     readonly isPublic: boolean;
     readonly at: number;
   }[];
+  /** Runs of DAGs that ended. */
+  readonly runs: readonly {
+    readonly dag: string;
+    readonly state: string;
+    readonly started: number;
+    readonly finished: number;
+  }[];
 }
 
 const ms = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
@@ -117,6 +124,8 @@ export async function readWorld(client: pg.ClientBase): Promise<World> {
     comments: await rows<World['comments'][number]>(`select issue_id::text as issue, author_id as author,
       is_public is not false as "isPublic", ${ms('created_at')} as at
       from tracker.comments where _deleted_at is null order by created_at, id`),
+    runs: await rows<World['runs'][number]>(`select dag_name as dag, state, ${ms('started_at')} as started,
+      ${ms('finished_at')} as finished from workflow.dag_runs where finished_at is not null`),
   };
 }
 
