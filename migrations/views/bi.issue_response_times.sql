@@ -10,27 +10,23 @@ select
   ops.shown_name(ur.display_name, ur.id) as reporter_name,
   r.created_at,
   r.first_response_at,
-  r.first_response_by as first_response_by_id,
-  ops.shown_name(uf.display_name, uf.id) as first_response_by_name,
   r.resolved_at,
   (r.created_at at time zone ops.reporting_time_zone())::date as created_date,
   (r.first_response_at at time zone ops.reporting_time_zone())::date as first_response_date,
   (r.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
-  round(extract(epoch from r.responded_at - r.created_at) / 3600, 4)::numeric(18,4) as first_response_hours,
-  round(
+  (date_part('epoch', r.responded_at - r.created_at) / 3600)::numeric(18,4) as first_response_hours,
+  (
     (
-      wf.working_seconds_before + wf.is_working_day::integer * extract(epoch from r.responded_at - wf.starts_at)
-      - wc.working_seconds_before - wc.is_working_day::integer * extract(epoch from r.created_at - wc.starts_at)
-    ) / 3600,
-    4
+      wf.working_seconds_before + wf.is_working_day::integer * date_part('epoch', r.responded_at - wf.starts_at)
+      - wc.working_seconds_before - wc.is_working_day::integer * date_part('epoch', r.created_at - wc.starts_at)
+    ) / 3600
   )::numeric(18,4) as first_response_working_hours,
-  round(extract(epoch from r.done_at - r.created_at) / 3600, 4)::numeric(18,4) as resolution_hours,
-  round(
+  (date_part('epoch', r.done_at - r.created_at) / 3600)::numeric(18,4) as resolution_hours,
+  (
     (
-      wr.working_seconds_before + wr.is_working_day::integer * extract(epoch from r.done_at - wr.starts_at)
-      - wc.working_seconds_before - wc.is_working_day::integer * extract(epoch from r.created_at - wc.starts_at)
-    ) / 3600,
-    4
+      wr.working_seconds_before + wr.is_working_day::integer * date_part('epoch', r.done_at - wr.starts_at)
+      - wc.working_seconds_before - wc.is_working_day::integer * date_part('epoch', r.created_at - wc.starts_at)
+    ) / 3600
   )::numeric(18,4) as resolution_working_hours
 from (
   select
@@ -42,29 +38,31 @@ from (
     i.reporter_id,
     i.created_at,
     i.resolved_at,
-    c.created_at as first_response_at,
-    c.author_id as first_response_by,
+    min(c.created_at) as first_response_at,
     -- An import may date them before the issue: then they took no time.
-    case when c.created_at is not null then greatest(c.created_at, i.created_at) end as responded_at,
+    case when min(c.created_at) is not null then greatest(min(c.created_at), i.created_at) end as responded_at,
     case when i.resolved_at is not null then greatest(i.resolved_at, i.created_at) end as done_at
   from tracker.shown_issues i
-  left join lateral (
-    select c.created_at, c.author_id
-    from tracker.comments c
-    where c.source_id = i.source_id
+  left join tracker.comments c
+    on c.source_id = i.source_id
       and c.issue_id = i.id
       and c._deleted_at is null
       and c.author_id is distinct from i.reporter_id
       and c.is_public is not false
-    order by c.created_at, c.id
-    limit 1
-  ) c on true
+  group by
+    i.source_id,
+    i.id,
+    i.key,
+    i.project_id,
+    i.issue_type_id,
+    i.reporter_id,
+    i.created_at,
+    i.resolved_at
 ) r
 join ops.sources s on s.source_id = r.source_id
 left join tracker.projects p on p.source_id = r.source_id and p.id = r.project_id
 left join tracker.issue_types t on t.source_id = r.source_id and t.id = r.issue_type_id
 left join tracker.users ur on ur.source_id = r.source_id and ur.id = r.reporter_id
-left join tracker.users uf on uf.source_id = r.source_id and uf.id = r.first_response_by
 left join ops.working_days wc
   on wc.date_day = (r.created_at at time zone ops.reporting_time_zone())::date
 left join ops.working_days wf
@@ -83,8 +81,6 @@ comment on column bi.issue_response_times.reporter_id is 'The reporter of today,
 comment on column bi.issue_response_times.reporter_name is 'The reporter, as shown.';
 comment on column bi.issue_response_times.created_at is 'When it was created (UTC).';
 comment on column bi.issue_response_times.first_response_at is 'When somebody other than the reporter first commented (UTC), apps included; in service desks only comments that customers see count. Null if nobody did.';
-comment on column bi.issue_response_times.first_response_by_id is 'Who wrote that comment, see bi.users.user_id.';
-comment on column bi.issue_response_times.first_response_by_name is 'Who wrote that comment, as shown.';
 comment on column bi.issue_response_times.resolved_at is 'When it was resolved (UTC); null while unresolved.';
 comment on column bi.issue_response_times.created_date is 'Day of creation in the reporting time zone.';
 comment on column bi.issue_response_times.first_response_date is 'Day of the first response in the reporting time zone.';

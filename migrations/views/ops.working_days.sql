@@ -5,17 +5,19 @@ select
   d.holiday_name,
   d.starts_at,
   count(*) filter (where d.is_working_day) over until_this as working_day_number,
-  coalesce(sum(d.length_seconds) filter (where d.is_working_day) over before_this, 0) as working_seconds_before
+  coalesce(sum(d.length_seconds) filter (where d.is_working_day) over before_this, 0)::double precision
+  as working_seconds_before
 from (
   select
     c.date_day,
     ops.is_working_day(c.date_day) and h.date_day is null as is_working_day,
     h.name as holiday_name,
     c.date_day::timestamp at time zone ops.reporting_time_zone() as starts_at,
-    extract(
-      epoch from ((c.date_day + 1)::timestamp at time zone ops.reporting_time_zone())
+    date_part(
+      'epoch',
+      ((c.date_day + 1)::timestamp at time zone ops.reporting_time_zone())
       - (c.date_day::timestamp at time zone ops.reporting_time_zone())
-    ) as length_seconds
+    )::integer as length_seconds
   from ops.calendar_days c
   left join ref.holidays h on h.date_day = c.date_day
 ) d
