@@ -1,0 +1,37 @@
+create or replace view tracker.followed_fields as
+select s.source_id, w.field_id, w.field_name, w.is_list
+from ops.sources s
+cross join (
+  values
+    ('assignee', 'assignee', false),
+    ('priority', 'priority', false),
+    -- Also at sites without such a field.
+    (null, 'story_points', false),
+    -- Servers that give no field ids name the field in their place.
+    ('fixVersions', 'fix_versions', true),
+    ('Fix Version', 'fix_versions', true),
+    ('Sprint', 'sprint', true)
+) w (field_id, field_name, is_list)
+where s.kind = 'tracker'
+union all
+select f.source_id, f.id, 'story_points', false
+from tracker.fields f
+where f.custom
+  and (
+    f.schema_custom = 'com.pyxis.greenhopper.jira:jsw-story-points'
+    or (f.schema_type = 'number' and btrim(f.name) ~* '^story points?( estimate)?$')
+  )
+union all
+select f.source_id, f.id, 'sprint', true
+from tracker.fields f
+where f.schema_custom = 'com.pyxis.greenhopper.jira:gh-sprint'
+union all
+select s.source_id, h.field_id, h.field_name, false
+from ref.history_fields h
+join ops.sources s on s.name = h.source;
+
+comment on view tracker.followed_fields is 'Fields whose history bi.issue_field_history shows, by the words that are the same at every site; one row per source and field id. The status is not among them.';
+comment on column tracker.followed_fields.source_id is 'The source, see ops.sources.';
+comment on column tracker.followed_fields.field_id is 'Field id, as in tracker.issue_changelog.field_id; null: for sites that have none.';
+comment on column tracker.followed_fields.field_name is 'assignee, priority, story_points, sprint, fix_versions, or a word of ref.history_fields.';
+comment on column tracker.followed_fields.is_list is 'True when an issue can have several values at once.';
