@@ -56,6 +56,11 @@ export const views: Readonly<Record<string, Declared>> = {
     numbers: { value_number_in_field: 'label', value_number: 'non_additive' },
   },
   issue_cycle_times: { key: of('issue_id'), day: 'done_date' },
+  issue_field_history: {
+    key: of('issue_id', 'field_name', 'value_id', 'valid_from'),
+    nullable: ['value_id'],
+    numbers: { value_number: 'non_additive' },
+  },
   issue_labels: { key: of('issue_id', 'issue_label') },
   issue_links: { key: of('issue_id', 'link_id', 'direction') },
   issue_response_times: { key: of('issue_id'), day: 'created_date' },

@@ -185,6 +185,13 @@ where project_key = 'WEB' and field_id = 'customfield_10114' group by 1 order by
 from bi.issue_cycle_times where is_done group by 1, 2`,
   },
   {
+    view: 'issue_field_history',
+    asks: 'Who had how many issues a year ago?',
+    sql: `select value_text, count(*) from bi.issue_field_history
+      where field_name = 'assignee' and valid_from <= now() - interval '1 year' and (valid_to > now() - interval '1 year' or valid_to is null)
+      group by 1 order by 2 desc`,
+  },
+  {
     view: 'issue_labels',
     asks: 'Which labels are used most?',
     sql: 'select issue_label, count(*) from bi.issue_labels group by 1 order by 2 desc limit 20',

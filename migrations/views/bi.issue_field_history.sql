@@ -14,6 +14,7 @@ select
   h.left_at as valid_to,
   h.is_current
 from bi.issue_status_history h
+where h.is_current or h.left_at > h.entered_at
 union all
 select
   s.name,
@@ -23,10 +24,10 @@ select
   v.project_key,
   v.field_name,
   v.field_id,
-  value.id,
+  shown.id,
   case
     when v.field_name = 'assignee' or f.schema_type = 'user'
-      then ops.shown_name(coalesce(u.display_name, v.value_text), value.id)
+      then ops.shown_name(coalesce(u.display_name, v.value_text), shown.id)
     when v.field_name = 'priority' then coalesce(pr.name, v.value_text)
     else v.value_text
   end,
@@ -42,9 +43,10 @@ from tracker.value_stays v
 join ops.sources s on s.source_id = v.source_id
 left join tracker.fields f on f.source_id = v.source_id and f.id = v.field_id
 -- A person in a custom field that never changed is there by the account id.
-cross join lateral (select coalesce(v.value_id, case f.schema_type when 'user' then v.value_text end) as id) value
-left join tracker.users u on u.source_id = v.source_id and u.id = value.id
+cross join lateral (select coalesce(v.value_id, case f.schema_type when 'user' then v.value_text end) as id) as shown
+left join tracker.users u on u.source_id = v.source_id and u.id = shown.id
 left join tracker.priorities pr on pr.source_id = v.source_id and pr.id::text = v.value_id
+where v.valid_to is null or v.valid_to > v.valid_from
 union all
 select
   s.name,
@@ -77,9 +79,10 @@ left join (
   select source_id, field_name, max(field_id) as field_id
   from tracker.followed_fields
   group by source_id, field_name
-) f on f.source_id = v.source_id and f.field_name = v.field_name;
+) f on f.source_id = v.source_id and f.field_name = v.field_name
+where v.valid_to is null or v.valid_to > v.valid_from;
 
-comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any).';
+comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.';
 comment on column bi.issue_field_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.issue_field_history.issue_id is 'Issue id; stable.';
 comment on column bi.issue_field_history.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';

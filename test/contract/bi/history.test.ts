@@ -53,9 +53,10 @@ const { insert, read, shows } = reading(async () => {
   await insert(changeColumns, [
     change(1, '2024-01-02Z', 'assignee', [null, 'ann'], [null, 'Ann']),
     // Two changes in one instant, in the order of their ids: the first lasts no time.
-    change(1, '2024-01-03Z', 'assignee', ['ann', 'gone'], ['Ann', 'Long Gone']),
-    change(1, '2024-01-03Z', 'assignee', ['gone', ''], ['Long Gone', '']),
-    change(1, '2024-01-04Z', 'assignee', ['', 'ann'], ['', 'Ann']),
+    change(1, '2024-01-03Z', 'assignee', ['ann', 'bob'], ['Ann', 'Bob']),
+    change(1, '2024-01-03Z', 'assignee', ['bob', 'gone'], ['Bob', 'Long Gone']),
+    change(1, '2024-01-04Z', 'assignee', ['gone', ''], ['Long Gone', '']),
+    change(1, '2024-01-05Z', 'assignee', ['', 'ann'], ['', 'Ann']),
     change(1, '2024-01-02Z', 'priority', ['2', '1'], ['Medium', 'Highest']),
     change(1, '2024-01-02Z', points, [null, null], ['', '5']),
     change(1, '2024-01-03Z', points, [null, null], ['5', '']),
@@ -97,10 +98,10 @@ test.each([
     [
       'PROJ-1 | - | - | - | 2024-01-01 | 2024-01-02 | false',
       'PROJ-1 | ann | Ann | - | 2024-01-02 | 2024-01-03 | false',
-      'PROJ-1 | gone | Long Gone | - | 2024-01-03 | 2024-01-03 | false',
-      'PROJ-1 | - | - | - | 2024-01-03 | 2024-01-04 | false',
+      'PROJ-1 | gone | Long Gone | - | 2024-01-03 | 2024-01-04 | false',
+      'PROJ-1 | - | - | - | 2024-01-04 | 2024-01-05 | false',
       // The issue itself knows best who it is now.
-      'PROJ-1 | bob | Bob | - | 2024-01-04 | - | true',
+      'PROJ-1 | bob | Bob | - | 2024-01-05 | - | true',
       'PROJ-2 | - | - | - | 2024-01-01 | - | true',
     ],
   ],
