@@ -189,7 +189,7 @@ test('a deleted issue is in no view', async () => {
   const named = await read(
     `select table_name from information_schema.columns where table_schema = 'bi' and column_name = 'issue_key'`,
   );
-  expect(named).toHaveLength(11);
+  expect(named).toHaveLength(12);
   const views = async (): Promise<readonly string[]> => {
     const found: string[] = [];
     for (const name of named)
