@@ -87,6 +87,11 @@ export const views: Readonly<Record<string, Declared>> = {
     nullable: ['field_number'],
     day: 'changed_date',
   },
+  ad_extra_metrics: {
+    key: of('entity_type', 'entity_id', 'date_day', 'metric'),
+    ...{ day: 'date_day', days: 'flow' },
+    numbers: { metric_value: 'non_additive' },
+  },
   ad_level_checks: {
     key: of('ad_account_id', 'date_day', 'measure', 'upper_level'),
     ...{ day: 'date_day', days: 'flow', notOver: ['measure', 'upper_level'] },
@@ -196,7 +201,7 @@ export const units: readonly (readonly [RegExp, string])[] = [
   [/^(spend|revenue|budget|bid|cpc|cpm|cpa|cost_per)(_|$)|_cost$|^average_order_value$/, 'currency'],
   [/(^|_)frequency(_|$)|^streams_per_/, 'times per person'],
   [/(^|_)(reach|listeners|people)(_|$)/, 'people'],
-  [/^(old_value|new_value|difference|lower_sum|upper_sum)$/, 'unit of the metric'],
+  [/^(old_value|new_value|difference|lower_sum|upper_sum|metric_value)$/, 'unit of the metric'],
   [/^value_number$/, 'unit of the field'],
 ];
 

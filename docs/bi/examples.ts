@@ -26,6 +26,11 @@ from bi.account_performance_daily group by 1, 2, 3 order by 1, 2`,
 where changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
   },
   {
+    view: 'ad_extra_metrics',
+    asks: 'Which numbers does the platform report that have no column yet?',
+    sql: 'select metric, count(*), max(date_day) from bi.ad_extra_metrics group by 1 order by 2 desc',
+  },
+  {
     view: 'ad_level_checks',
     asks: 'Where do the levels of the last month disagree?',
     sql: `select measure, upper_level, count(*), sum(difference) from bi.ad_level_checks

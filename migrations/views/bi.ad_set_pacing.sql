@@ -39,7 +39,15 @@ select
   st.end_at,
   sp.first_day as first_report_date,
   sp.last_day as last_report_date,
-  st._synced_at as synced_at
+  st._synced_at as synced_at,
+  st.asset_format,
+  k.name as category,
+  st.delivery_goal,
+  st.cost_model,
+  st.pacing,
+  st.pause_reason,
+  st.reject_reason,
+  caps.listed as frequency_caps
 from ads.ad_sets st
 join ops.sources s on s.source_id = st.source_id
 left join ads.campaigns c on c.source_id = st.source_id and c.id = st.campaign_id
@@ -88,6 +96,17 @@ left join lateral (
   ) v
   where v.budget_type = 'DAILY'
 ) b on st.budget_type = 'DAILY' and sp.last_day is not null
+left join ads.ad_categories k on k.source_id = st.source_id and k.id = st.category
+left join (
+  select
+    source_id,
+    ad_set_id,
+    string_agg(
+      concat_ws(' ', max_impressions, 'in', period, unit), ', ' order by unit, period, max_impressions
+    ) as listed
+  from ads.ad_set_frequency_caps
+  group by source_id, ad_set_id
+) caps on caps.source_id = st.source_id and caps.ad_set_id = st.id
 where st._deleted_at is null;
 
 comment on view bi.ad_set_pacing is 'Is the budget spent at the pace of the flight? One row per ad set that is or was live.';
@@ -114,3 +133,11 @@ comment on column bi.ad_set_pacing.end_at is 'When delivery is planned to end (U
 comment on column bi.ad_set_pacing.first_report_date is 'First day with numbers, UTC.';
 comment on column bi.ad_set_pacing.last_report_date is 'Last day with numbers, UTC.';
 comment on column bi.ad_set_pacing.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.ad_set_pacing.asset_format is 'AUDIO, VIDEO, IMAGE or CATALOG.';
+comment on column bi.ad_set_pacing.category is 'Advertising category and subcategory.';
+comment on column bi.ad_set_pacing.delivery_goal is 'What delivery is optimised for.';
+comment on column bi.ad_set_pacing.cost_model is 'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).';
+comment on column bi.ad_set_pacing.pacing is 'How the budget is spread: PACING_EVEN or PACING_ASAP.';
+comment on column bi.ad_set_pacing.pause_reason is 'Why it is paused, e.g. USER_PAUSED.';
+comment on column bi.ad_set_pacing.reject_reason is 'Why the platform rejected it.';
+comment on column bi.ad_set_pacing.frequency_caps is 'How often one person may hear it, e.g. 3 in 1 DAY, with commas between several caps.';

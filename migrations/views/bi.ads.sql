@@ -18,7 +18,16 @@ select
   a.cta_url as click_url,
   a.created_at,
   a.updated_at,
-  a._synced_at as synced_at
+  a._synced_at as synced_at,
+  a.companion_asset_id,
+  a.logo_asset_id,
+  a.canvas_asset_id,
+  a.cta_text as call_to_action,
+  a.delivery,
+  a.start_at,
+  a.end_at,
+  a.reject_reason,
+  a.ad_preview_url as preview_url
 from ads.ads a
 join ops.sources s on s.source_id = a.source_id
 left join ads.ad_sets st on st.source_id = a.source_id and st.id = a.ad_set_id
@@ -47,3 +56,12 @@ comment on column bi.ads.click_url is 'Where a click leads.';
 comment on column bi.ads.created_at is 'When it was created (UTC).';
 comment on column bi.ads.updated_at is 'When it was last changed at the platform (UTC).';
 comment on column bi.ads.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.ads.companion_asset_id is 'The image shown beside the creative, see bi.assets.';
+comment on column bi.ads.logo_asset_id is 'The logo of the advertiser, see bi.assets.';
+comment on column bi.ads.canvas_asset_id is 'The looping video behind the creative, see bi.assets.';
+comment on column bi.ads.call_to_action is 'Words of the call to action.';
+comment on column bi.ads.delivery is 'ON or OFF.';
+comment on column bi.ads.start_at is 'When delivery starts or started (UTC).';
+comment on column bi.ads.end_at is 'When delivery is planned to end (UTC).';
+comment on column bi.ads.reject_reason is 'Why the platform rejected it.';
+comment on column bi.ads.preview_url is 'Address of a preview.';

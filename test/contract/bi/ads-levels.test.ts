@@ -157,6 +157,22 @@ test('captures of a period are told apart, and the latest is known for each enti
   );
 });
 
+test('numbers that no column holds are shown exactly, with their names at the platform', async () => {
+  await insert(`ads.report_daily (${columns}, entity_name, extra_metrics)`, [
+    `1, 'AD', 'x', '2024-05-06', 'usd', 'Said', '{"NEW_METRIC": 1.00000051, "CLICKS": -5, "HUGE": 1e30}'`,
+    `1, 'AD', 'y', '2024-05-06', 'usd', 'Said', '{}'`,
+  ]);
+  await shows(
+    `select source, date_day::text, ad_account_name, entity_type, entity_name, metric, exact_value, metric_value
+     from bi.ad_extra_metrics where date_day = '2024-05-06' order by metric`,
+    [
+      'ads | 2024-05-06 | Dollar account | AD | Said | CLICKS | -5 | -5.000000',
+      'ads | 2024-05-06 | Dollar account | AD | Said | HUGE | 1000000000000000000000000000000 | -',
+      'ads | 2024-05-06 | Dollar account | AD | Said | NEW_METRIC | 1.00000051 | 1.000001',
+    ],
+  );
+});
+
 /** Nodes of the plan of a query, as text. */
 const planOf = async (query: string): Promise<string> => (await read(`explain ${query}`)).join('\n');
 

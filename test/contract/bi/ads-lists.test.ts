@@ -128,3 +128,17 @@ test('an asset says how many live ads use it, and as what', async () => {
     ],
   );
 });
+
+test('an ad set shows its category and how often one person may hear it', async () => {
+  await insert('ads.ad_categories (source_id, id, name)', [`1, 'ADV_1', 'Food - Snacks'`]);
+  await read(`update ads.ad_sets set category = 'ADV_1', cost_model = 'CPM' where id = 's'`);
+  await insert('ads.ad_set_frequency_caps (source_id, ad_set_id, unit, period, max_impressions)', [
+    `1, 's', 'WEEK', 1, 10`,
+    `1, 's', 'DAY', 2, 3`,
+    `2, 't', 'DAY', 1, 1`,
+  ]);
+  await shows(`select ad_set_name, category, cost_model, frequency_caps from bi.ad_set_pacing order by 1`, [
+    'Second set | - | - | -',
+    'Set | Food - Snacks | CPM | 3 in 2 DAY, 10 in 1 WEEK',
+  ]);
+});

@@ -273,14 +273,13 @@ test('lists show what lives; targets and versions hang on their ad sets', async 
   ).toEqual([['30.000000', 'EUR']]);
 });
 
-test('a filter on days reads the partitions of these days only', async () => {
-  const plan = (
-    await read(
-      `explain select sum(spend) from bi.ad_performance_daily where date_day between '2024-03-01' and '2024-03-31'`,
-    )
-  )
-    .flat()
-    .join('\n');
+test.each([
+  ...['account', 'ad', 'ad_set', 'campaign'].map((level) => [`${level}_performance_daily`, 'spend']),
+  ['ad_level_checks', 'difference'],
+  ['ad_extra_metrics', 'metric_value'],
+])('a filter on days of %s reads the partitions of these days only', async (view, column) => {
+  const days = `date_day between '2024-03-01' and '2024-03-31'`;
+  const plan = (await read(`explain select sum(${column}) from bi.${view} where ${days}`)).flat().join('\n');
   expect(plan).toContain('report_daily_2024');
   expect(plan).not.toMatch(/report_daily_(?!2024)/);
 });
@@ -297,7 +296,8 @@ test('what the source may hold cannot make a view fail', async () => {
     ]),
   );
   await read(
-    `update ads.report_daily set conversion_rate = 1e300, intent_rate = -1e300, e_cpcl = 'NaN' where entity_id = 'extreme'`,
+    `update ads.report_daily set conversion_rate = 1e300, intent_rate = -1e300, e_cpcl = 'NaN',
+      extra_metrics = '{"A": 1e300, "B": "text", "C": null, "D": [1]}' where entity_id = 'extreme'`,
   );
   await insert(
     'ads.report_lifetime (source_id, entity_type, entity_id, captured_on, ad_account_id, reach, impressions, spend)',
@@ -337,6 +337,7 @@ test('what the source may hold cannot make a view fail', async () => {
     'campaign_performance_daily',
     'account_performance_daily',
     'reach_periods',
+    'ad_extra_metrics',
     'ad_level_checks',
     'ad_set_pacing',
     'ad_set_history',

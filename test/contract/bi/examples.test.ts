@@ -30,6 +30,7 @@ test('every view has one example question, which reads it', async () => {
 
 /** Faults, of which a warehouse may have none, and what so small a company may lack. */
 const mayBeEmpty = new Set([
+  'ad_extra_metrics',
   'ad_level_checks',
   'assets',
   'audiences',
