@@ -247,6 +247,12 @@ where is_late and night_date >= current_date - 30 order by 2 desc, 1`,
     sql: 'select project_key, project_name from bi.projects order by 1',
   },
   {
+    view: 'quality_checks',
+    asks: 'What is wrong with the data?',
+    sql: `select source, check_name, description, offending_rows from bi.quality_checks
+where not is_ok order by severity, offending_rows desc`,
+  },
+  {
     view: 'reach_periods',
     asks: 'How many people did each campaign reach so far?',
     sql: `select entity_name, reach_period, frequency_period from bi.reach_periods

@@ -30,6 +30,10 @@ test('each fault is counted where it belongs', async () => {
     `1, 'users', '', '', '', 'available', false`,
     `1, 'boards', '', '', '', 'available', true`,
   ]);
+  await insert('ops.runs (pipeline, source_id, kind, status, epoch)', [
+    `'tracker', 1, 'sync', 'failed', 1`,
+    `'tracker', 1, 'sync', 'partly_failed', 2`,
+  ]);
   await insert('ops.run_streams (run_id, source_id, stream, status, started_at)', [
     `1, 1, 'issues', 'failed', now()`,
     `2, 1, 'issues', 'partial', now()`,
