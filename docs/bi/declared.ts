@@ -69,6 +69,10 @@ export const views: Readonly<Record<string, Declared>> = {
   project_summary: { key: of('project_id') },
   projects: { key: of('project_id'), entity: true },
   sprint_issues: { key: of('sprint_id', 'issue_id'), notOver: ['sprint_id'] },
+  sprint_burndown_daily: {
+    key: of('sprint_id', 'date_day'),
+    ...{ day: 'date_day', days: 'state', numbers: { day_number: 'label' } },
+  },
   sprints: { key: of('sprint_id'), entity: true },
   throughput_weekly: {
     key: of('project_id', 'issue_type', 'week_start'),

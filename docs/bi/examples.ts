@@ -270,6 +270,12 @@ where entity_type = 'CAMPAIGN' and is_latest order by 2 desc`,
 where entity_type = 'CAMPAIGN' and metric = 'spend' group by 1, 2 order by 1`,
   },
   {
+    view: 'sprint_burndown_daily',
+    asks: 'How did one sprint burn down?',
+    sql: `select date_day, scope_points, remaining_points, ideal_points from bi.sprint_burndown_daily
+where sprint_name = 'WEB Sprint 3' order by date_day`,
+  },
+  {
     view: 'sprint_issues',
     asks: 'What became of the issues of one sprint?',
     sql: `select issue_key, is_committed, is_added, is_removed, is_done from bi.sprint_issues where sprint_id = '50'`,

@@ -1,76 +1,53 @@
 create or replace view bi.issue_cycle_times as
 select
-  c.source,
-  c.issue_id::text as issue_id,
-  c.issue_key,
-  c.project_id::text as project_id,
-  c.project_key,
+  s.name as source,
+  f.issue_id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
   t.name as issue_type,
-  (case when abs(c.story_points) < 1e13 then c.story_points end)::numeric(18,4) as story_points,
-  c.created_at,
-  c.first_started_at,
-  c.first_done_at,
-  case when c.is_done then c.last_done_at end as done_at,
-  (case when c.is_done then c.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
+  (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
+  i.created_at,
+  f.first_started_at,
+  f.first_done_at,
+  case when f.is_done then f.last_done_at end as done_at,
+  (case when f.is_done then f.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
   round(
-    case when c.is_done then greatest(0, extract(epoch from c.last_done_at - c.created_at)) end / 86400, 3
+    case when f.is_done then greatest(0, extract(epoch from f.last_done_at - i.created_at)) end / 86400, 3
   )::numeric(18,3) as lead_time_days,
   round(
     case
-      when c.is_done and c.first_started_at is not null
-        then greatest(0, extract(epoch from c.last_done_at - c.first_started_at))
+      when f.is_done and f.first_started_at is not null
+        then greatest(0, extract(epoch from f.last_done_at - f.first_started_at))
     end / 86400,
     3
   )::numeric(18,3) as cycle_time_days,
-  round(c.todo_seconds / 86400, 3)::numeric(18,3) as todo_days,
-  round(c.in_progress_seconds / 86400, 3)::numeric(18,3) as in_progress_days,
-  c.reopen_count,
-  c.status_changes,
-  c.is_done
-from (
-  select
-    h.source,
-    h.source_id,
-    h.issue_id,
-    h.issue_key,
-    h.project_id,
-    h.project_key,
-    h.issue_type_id,
-    h.story_points,
-    h.created_at,
-    min(h.entered_at) filter (where h.category = 'in_progress') as first_started_at,
-    min(h.entered_at) filter (where h.category = 'done') as first_done_at,
-    max(h.entered_at) filter (
-      where h.category = 'done' and h.previous_category is distinct from 'done'
-    ) as last_done_at,
-    bool_or(h.left_at is null and h.category = 'done') as is_done,
-    coalesce(
-      sum(
-        greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at))
-      ) filter (where h.category = 'todo'),
-      0
-    ) as todo_seconds,
-    coalesce(
-      sum(
-        greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at))
-      ) filter (where h.category = 'in_progress'),
-      0
-    ) as in_progress_seconds,
-    count(*) filter (where h.previous_category = 'done' and h.category <> 'done') as reopen_count,
-    count(*) - 1 as status_changes
-  from tracker.status_stays h
-  group by
-    h.source,
-    h.source_id,
-    h.issue_id,
-    h.issue_key,
-    h.project_id,
-    h.project_key,
-    h.issue_type_id,
-    h.story_points,
-    h.created_at
-) c
-left join tracker.issue_types t on t.source_id = c.source_id and t.id = c.issue_type_id;
+  round(
+    (
+      f.todo_seconds + case
+        when f.current_category = 'todo' then greatest(0, extract(epoch from now() - f.current_since))
+        else 0
+      end
+    ) / 86400,
+    3
+  )::numeric(18,3) as todo_days,
+  round(
+    (
+      f.in_progress_seconds + case
+        when f.current_category = 'in_progress' then greatest(0, extract(epoch from now() - f.current_since))
+        else 0
+      end
+    ) / 86400,
+    3
+  )::numeric(18,3) as in_progress_days,
+  f.reopen_count::bigint as reopen_count,
+  f.status_changes::bigint as status_changes,
+  f.is_done
+from tracker.issue_facts f
+join ops.sources s on s.source_id = f.source_id
+join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
 
 comment on view bi.issue_cycle_times is 'Lead and cycle time; one row per live issue. An issue that was reopened and is not done has no done_at.';
 comment on column bi.issue_cycle_times.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

@@ -1,13 +1,13 @@
 create or replace view bi.issue_status_history as
 select
-  h.source,
+  s.name as source,
   h.issue_id::text as issue_id,
-  h.issue_key,
-  h.project_id::text as project_id,
-  h.project_key,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
   t.name as issue_type,
-  h.sequence as status_sequence,
-  h.status,
+  h.sequence::bigint as status_sequence,
+  coalesce(st.name, h.status_text, '(status ' || h.status_ref || ')', '(unknown)') as status,
   h.status_ref as status_id,
   h.category as status_category,
   h.previous_category as previous_status_category,
@@ -24,14 +24,18 @@ select
   h.left_at,
   (h.entered_at at time zone ops.reporting_time_zone())::date as entered_date,
   h.entered_by as entered_by_id,
-  u.display_name as entered_by_name,
+  ops.shown_name(u.display_name, h.entered_by) as entered_by_name,
   h.left_at is null as is_current,
   greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at))::bigint as seconds_in_status,
   round(
     greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at)) / 86400, 3
   )::numeric(18,3) as days_in_status
-from tracker.status_stays h
-left join tracker.issue_types t on t.source_id = h.source_id and t.id = h.issue_type_id
+from tracker.issue_status_intervals h
+join ops.sources s on s.source_id = h.source_id
+join tracker.issues i on i.source_id = h.source_id and i.id = h.issue_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
+left join tracker.statuses st on st.source_id = h.source_id and st.id::text = h.status_ref
 left join tracker.users u on u.source_id = h.source_id and u.id = h.entered_by;
 
 comment on view bi.issue_status_history is 'Time in status; one row per live issue and stay in a status, computed from the changelog.';

@@ -15,9 +15,9 @@ select
   pr.rank as priority_rank,
   i.resolution,
   i.assignee_id,
-  ua.display_name as assignee_name,
+  ops.shown_name(ua.display_name, i.assignee_id) as assignee_name,
   i.reporter_id,
-  ur.display_name as reporter_name,
+  ops.shown_name(ur.display_name, i.reporter_id) as reporter_name,
   i.parent_id::text as parent_issue_id,
   pa.key as parent_issue_key,
   coalesce(
@@ -64,7 +64,44 @@ select
     ) / 86400,
     3
   )::numeric(18,3) as age_days,
-  i._synced_at as synced_at
+  i._synced_at as synced_at,
+  i.description,
+  i.creator_id,
+  ops.shown_name(uc.display_name, i.creator_id) as creator_name,
+  case when pa._deleted_at is null and pa.security_level_id is null then pa.summary end as parent_summary,
+  case when ep._deleted_at is null and ep.security_level_id is null then ep.summary end as epic_summary,
+  (
+    select sp.name
+    from tracker.sprint_issue_facts f
+    join tracker.sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id
+    where f.source_id = i.source_id
+      and f.issue_id = i.id
+      and f.removed_at is null
+      and sp.state in ('active', 'future')
+      and sp._deleted_at is null
+    order by sp.state, sp.start_at, sp.id
+    limit 1
+  ) as current_sprint,
+  f.comment_count,
+  f.last_comment_at,
+  f.first_assigned_at,
+  f.first_started_at,
+  case when f.is_done then f.last_done_at end as done_at,
+  (case when f.is_done then f.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
+  round(
+    case when f.is_done then greatest(0, extract(epoch from f.last_done_at - i.created_at)) end / 86400, 3
+  )::numeric(18,3) as lead_time_days,
+  round(
+    case
+      when f.is_done and f.first_started_at is not null
+        then greatest(0, extract(epoch from f.last_done_at - f.first_started_at))
+    end / 86400,
+    3
+  )::numeric(18,3) as cycle_time_days,
+  f.current_since as status_entered_at,
+  f.reopen_count,
+  f.assignee_changes,
+  case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url
 from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -72,6 +109,8 @@ left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_
 left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
 left join tracker.priorities pr on pr.source_id = i.source_id and pr.id = i.priority_id
 left join tracker.users ua on ua.source_id = i.source_id and ua.id = i.assignee_id
+left join tracker.issue_facts f on f.source_id = i.source_id and f.issue_id = i.id
+left join tracker.users uc on uc.source_id = i.source_id and uc.id = i.creator_id
 left join tracker.users ur on ur.source_id = i.source_id and ur.id = i.reporter_id
 left join tracker.issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
 left join tracker.issues ep on ep.source_id = i.source_id and ep.id = i.epic_id;
@@ -118,3 +157,21 @@ comment on column bi.issues.is_open is 'True unless the status is in the categor
 comment on column bi.issues.is_overdue is 'True when open and the due day is before today in the reporting time zone.';
 comment on column bi.issues.age_days is 'Days from creation to now; of a done issue to its resolution (where it has none, its last change).';
 comment on column bi.issues.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.issues.description is 'Description as plain text.';
+comment on column bi.issues.creator_id is 'Who created it, see bi.users.user_id.';
+comment on column bi.issues.creator_name is 'Who created it, as shown.';
+comment on column bi.issues.parent_summary is 'Title of the parent; null where it is deleted or has a security level.';
+comment on column bi.issues.epic_summary is 'Title of the epic; null where it is deleted, not known by id, or has a security level.';
+comment on column bi.issues.current_sprint is 'Name of the active sprint that it is in, else of the next one; null: none.';
+comment on column bi.issues.comment_count is 'Live comments. May be summed.';
+comment on column bi.issues.last_comment_at is 'When the last live comment was written (UTC); null: none.';
+comment on column bi.issues.first_assigned_at is 'When it was assigned for the first time (UTC); null: never.';
+comment on column bi.issues.first_started_at is 'When it was first in progress (UTC); null: never.';
+comment on column bi.issues.done_at is 'When it last became done (UTC); null while it is not done.';
+comment on column bi.issues.done_date is 'Day of done_at in the reporting time zone.';
+comment on column bi.issues.lead_time_days is 'Days of 24 hours from created_at to done_at; null while it is not done. For medians and averages, not for sums.';
+comment on column bi.issues.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null while it is not done, or if it was never in progress.';
+comment on column bi.issues.status_entered_at is 'When it entered its status of now (UTC).';
+comment on column bi.issues.reopen_count is 'How often it was done and then no longer. May be summed.';
+comment on column bi.issues.assignee_changes is 'How often its assignee changed. May be summed.';
+comment on column bi.issues.url is 'Its page in the tracker; null where the tracker is read through a gateway.';

@@ -1,27 +1,45 @@
 create or replace view bi.sprint_issues as
 select
-  m.source,
-  m.sprint_id,
-  m.sprint_name,
-  m.state as sprint_state,
-  m.board_id::text as board_id,
-  m.issue_id::text as issue_id,
-  m.issue_key,
-  m.project_id::text as project_id,
-  m.project_key,
+  s.name as source,
+  f.sprint_id::text as sprint_id,
+  sp.name as sprint_name,
+  sp.state as sprint_state,
+  sp.board_id::text as board_id,
+  f.issue_id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
   t.name as issue_type,
-  (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4) as story_points,
-  case when m.began_inside then m.created_at else m.first_came_at end as added_at,
-  case when not m.is_member then m.last_left_at end as removed_at,
-  m.is_member,
-  m.is_committed,
-  m.came_late and not m.is_committed as is_added,
-  (m.is_committed or m.came_late) and not m.is_in_at_end as is_removed,
-  m.is_in_at_end and m.category_at_end = 'done' as is_done,
-  m.is_in_at_end and m.category_at_end <> 'done' as is_carried_over,
-  m.category_at_end as status_category_at_end
-from tracker.sprint_members m
-left join tracker.issue_types t on t.source_id = m.source_id and t.id = m.issue_type_id;
+  (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
+  f.added_at,
+  f.removed_at,
+  f.removed_at is null as is_member,
+  f.is_committed,
+  f.is_added,
+  (f.is_committed or f.is_added) and not f.is_in_at_end as is_removed,
+  f.is_in_at_end and f.category_at_end = 'done' as is_done,
+  f.is_in_at_end and f.category_at_end <> 'done' as is_carried_over,
+  f.category_at_end as status_category_at_end,
+  case when f.is_committed then coalesce(f.points_in, 0) end::numeric(18,4) as committed_points,
+  case when f.is_added then coalesce(f.points_in, 0) end::numeric(18,4) as added_points,
+  case
+    when (f.is_committed or f.is_added) and not f.is_in_at_end then coalesce(f.points_out, 0)
+  end::numeric(18,4) as removed_points,
+  case
+    when f.is_in_at_end and f.category_at_end = 'done' then coalesce(f.points_out, 0)
+  end::numeric(18,4) as done_points,
+  case
+    when f.is_in_at_end and f.category_at_end <> 'done' then coalesce(f.points_out, 0)
+  end::numeric(18,4) as carried_over_points,
+  case
+    when f.is_committed or f.is_added then coalesce(f.points_out, 0) - coalesce(f.points_in, 0)
+  end::numeric(18,4) as reestimated_points
+from tracker.sprint_issue_facts f
+join ops.sources s on s.source_id = f.source_id
+join tracker.sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id and sp._deleted_at is null
+join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
 
 comment on view bi.sprint_issues is 'Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.';
 comment on column bi.sprint_issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
@@ -44,3 +62,9 @@ comment on column bi.sprint_issues.is_removed is 'True when it was committed or 
 comment on column bi.sprint_issues.is_done is 'True when it was in the sprint and done at its end; of an active sprint, now.';
 comment on column bi.sprint_issues.is_carried_over is 'True when it was in the sprint and not done at its end; of an active sprint, now.';
 comment on column bi.sprint_issues.status_category_at_end is 'Status category when the sprint ended (completed_at, else its planned end); of an open sprint, now.';
+comment on column bi.sprint_issues.committed_points is 'Story points that it had when the sprint started, 0 if not estimated; null unless committed.';
+comment on column bi.sprint_issues.added_points is 'Story points that it had when it came, 0 if not estimated; null unless added.';
+comment on column bi.sprint_issues.removed_points is 'Story points that it had when it left, 0 if not estimated; null unless removed.';
+comment on column bi.sprint_issues.done_points is 'Story points at the end of the sprint, 0 if not estimated; null unless done.';
+comment on column bi.sprint_issues.carried_over_points is 'Story points at the end of the sprint, 0 if not estimated; null unless carried over.';
+comment on column bi.sprint_issues.reestimated_points is 'By how much its story points changed between coming in and the end or leaving. Of a sprint: committed + added + reestimated - removed = done + carried over.';

@@ -10,59 +10,61 @@ select
   sp.start_at,
   sp.end_at,
   case when not sp.state in ('active', 'future') then sp.completed_at end as completed_at,
-  coalesce(a.member_issues, 0) as member_issues,
-  coalesce(a.committed_issues, 0) as committed_issues,
-  coalesce(a.added_issues, 0) as added_issues,
-  coalesce(a.removed_issues, 0) as removed_issues,
-  coalesce(a.done_issues, 0) as done_issues,
-  coalesce(a.carried_over_issues, 0) as carried_over_issues,
-  coalesce(a.member_points, 0)::numeric(28,4) as member_points,
-  coalesce(a.committed_points, 0)::numeric(28,4) as committed_points,
-  coalesce(a.added_points, 0)::numeric(28,4) as added_points,
-  coalesce(a.removed_points, 0)::numeric(28,4) as removed_points,
-  coalesce(a.done_points, 0)::numeric(28,4) as done_points,
-  coalesce(a.carried_over_points, 0)::numeric(28,4) as carried_over_points,
-  round(
-    coalesce(a.done_points, 0)::numeric(28,4) / nullif(a.committed_points, 0), 4
-  )::numeric(28,4) as done_to_committed_ratio,
-  sp._synced_at as synced_at
+  a.member_issues,
+  a.committed_issues,
+  a.added_issues,
+  a.removed_issues,
+  a.done_issues,
+  a.carried_over_issues,
+  a.member_points::numeric(28,4) as member_points,
+  a.committed_points::numeric(28,4) as committed_points,
+  a.added_points::numeric(28,4) as added_points,
+  a.removed_points::numeric(28,4) as removed_points,
+  a.done_points::numeric(28,4) as done_points,
+  a.carried_over_points::numeric(28,4) as carried_over_points,
+  round(a.done_points::numeric(28,4) / nullif(a.committed_points, 0), 4)::numeric(28,4) as done_to_committed_ratio,
+  sp._synced_at as synced_at,
+  a.reestimated_points::numeric(28,4) as reestimated_points,
+  (sp.start_at at time zone ops.reporting_time_zone())::date as start_date,
+  (
+    case when not sp.state in ('active', 'future') then sp.completed_at end at time zone ops.reporting_time_zone()
+  )::date as completed_date
 from tracker.sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
-left join (
+cross join lateral (
   select
-    m.source_id,
-    m.sprint_id,
-    count(*) filter (where m.is_member) as member_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where m.is_member) as member_points,
-    count(*) filter (where m.is_committed) as committed_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where m.is_committed) as committed_points,
-    count(*) filter (where m.came_late and not m.is_committed) as added_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where m.came_late and not m.is_committed) as added_points,
-    count(*) filter (where (m.is_committed or m.came_late) and not m.is_in_at_end) as removed_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where (m.is_committed or m.came_late) and not m.is_in_at_end) as removed_points,
-    count(*) filter (where m.is_in_at_end and m.category_at_end = 'done') as done_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where m.is_in_at_end and m.category_at_end = 'done') as done_points,
-    count(*) filter (where m.is_in_at_end and m.category_at_end <> 'done') as carried_over_issues,
-    sum(
-      (case when abs(m.story_points) < 1e13 then m.story_points end)::numeric(18,4)
-    ) filter (where m.is_in_at_end and m.category_at_end <> 'done') as carried_over_points
-  from tracker.sprint_members m
-  group by m.source_id, m.sprint_id
-) a on a.source_id = sp.source_id and a.sprint_id = sp.id::text
+    count(*) filter (where f.removed_at is null) as member_issues,
+    count(*) filter (where f.is_committed) as committed_issues,
+    count(*) filter (where f.is_added) as added_issues,
+    count(*) filter (where (f.is_committed or f.is_added) and not f.is_in_at_end) as removed_issues,
+    count(*) filter (where f.is_in_at_end and f.category_at_end = 'done') as done_issues,
+    count(*) filter (where f.is_in_at_end and f.category_at_end <> 'done') as carried_over_issues,
+    coalesce(
+      sum(
+        (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4)
+      ) filter (where f.removed_at is null),
+      0
+    ) as member_points,
+    coalesce(sum(f.points_in) filter (where f.is_committed), 0) as committed_points,
+    coalesce(sum(f.points_in) filter (where f.is_added), 0) as added_points,
+    coalesce(
+      sum(f.points_out) filter (where (f.is_committed or f.is_added) and not f.is_in_at_end), 0
+    ) as removed_points,
+    coalesce(sum(f.points_out) filter (where f.is_in_at_end and f.category_at_end = 'done'), 0) as done_points,
+    coalesce(
+      sum(f.points_out) filter (where f.is_in_at_end and f.category_at_end <> 'done'), 0
+    ) as carried_over_points,
+    coalesce(
+      sum(coalesce(f.points_out, 0) - coalesce(f.points_in, 0)) filter (where f.is_committed or f.is_added), 0
+    ) as reestimated_points
+  from tracker.sprint_issue_facts f
+  join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+  where f.source_id = sp.source_id and f.sprint_id = sp.id
+) a
 where sp._deleted_at is null;
 
-comment on view bi.sprints is 'Velocity and predictability; one row per live sprint. Issues count by where they were when the sprint started and ended; points are those of today.';
+comment on view bi.sprints is 'Velocity and predictability; one row per live sprint. Issues count by where they were when the sprint started and ended; points are those of that moment.';
 comment on column bi.sprints.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.sprints.sprint_id is 'Sprint id.';
 comment on column bi.sprints.sprint_name is 'Name.';
@@ -79,11 +81,14 @@ comment on column bi.sprints.added_issues is 'Issues that came after the start a
 comment on column bi.sprints.removed_issues is 'Of the committed and added ones, those not in it at its end.';
 comment on column bi.sprints.done_issues is 'Issues in it and done at its end; of an active sprint, now.';
 comment on column bi.sprints.carried_over_issues is 'Issues in it and not done at its end; of an active sprint, now.';
-comment on column bi.sprints.member_points is 'Story points of member_issues.';
-comment on column bi.sprints.committed_points is 'Story points of committed_issues.';
-comment on column bi.sprints.added_points is 'Story points of added_issues.';
-comment on column bi.sprints.removed_points is 'Story points of removed_issues.';
-comment on column bi.sprints.done_points is 'Story points of done_issues.';
-comment on column bi.sprints.carried_over_points is 'Story points of carried_over_issues.';
+comment on column bi.sprints.member_points is 'Story points of member_issues, as of now.';
+comment on column bi.sprints.committed_points is 'Story points of committed_issues when the sprint started.';
+comment on column bi.sprints.added_points is 'Story points of added_issues when they came.';
+comment on column bi.sprints.removed_points is 'Story points of removed_issues when they left.';
+comment on column bi.sprints.done_points is 'Story points of done_issues at the end of the sprint.';
+comment on column bi.sprints.carried_over_points is 'Story points of carried_over_issues at the end of the sprint.';
 comment on column bi.sprints.done_to_committed_ratio is 'done_points by committed_points; may exceed 1; null without committed points.';
 comment on column bi.sprints.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.sprints.reestimated_points is 'By how much committed and added issues were estimated anew: committed + added + reestimated - removed = done + carried over.';
+comment on column bi.sprints.start_date is 'Day of start_at in the reporting time zone.';
+comment on column bi.sprints.completed_date is 'Day of completed_at in the reporting time zone.';

@@ -1,4 +1,5 @@
 /** Pipelines, their streams and their sources by name, and the warehouse in the state that a command needs. */
+import { type Reporting, settingsOf } from '../bi/settings.ts';
 import type { ConfiguredPipeline } from '../config/configured.ts';
 import {
   type Connector,
@@ -157,20 +158,28 @@ export async function openSource(
 /** For commands that a person waits for: how long to try a server that does not answer. */
 export const briefRetryMs = 3_000;
 
-/** The connectors whose tables are to be there. */
+/** What the schema is made from: the connectors' tables, and what its views are told. */
 type Pipelines = { readonly pipelines: readonly Pick<Pipeline, 'connector'>[] };
+type Schema = Pipelines & { readonly reporting?: Reporting };
+
+/** For `migrate`; where nothing is configured the views keep what they were told. */
+const settingsFor = ({ reporting }: Schema) => (reporting ? { settings: settingsOf(reporting) } : {});
 
 /** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
-export const pendingSteps = async (warehouse: Warehouse, config: Pipelines): Promise<readonly string[]> =>
-  (await import('../warehouse/migrate.ts')).pending(warehouse, await tablesOf(config));
+export const pendingSteps = async (warehouse: Warehouse, config: Schema): Promise<readonly string[]> => {
+  const { pending } = await import('../warehouse/migrate.ts');
+  return pending(warehouse, await tablesOf(config), settingsFor(config));
+};
 
 /** Brings the schema up to date; returns the names of the steps. */
 export const applySteps = async (
   warehouse: Warehouse,
-  config: Pipelines,
+  config: Schema,
   signal: AbortSignal,
-): Promise<readonly string[]> =>
-  (await import('../warehouse/migrate.ts')).migrate(warehouse, await tablesOf(config), { signal });
+): Promise<readonly string[]> => {
+  const { migrate } = await import('../warehouse/migrate.ts');
+  return migrate(warehouse, await tablesOf(config), { signal, ...settingsFor(config) });
+};
 
 /** The tables that come with Tidemark, and those of other connectors. */
 async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTable[]> {

@@ -18,6 +18,7 @@ type Start = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;
 const examples: Readonly<Record<string, string>> = {
   sync: 'tidemark sync tracker --full --dry-run  # what would a full read cost?',
   backfill: 'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
+  derive: 'tidemark derive --all',
   init: 'tidemark init jira --set baseUrl=https://example.atlassian.net --set email=me@example.com --set apiToken=@token',
   export: 'tidemark export --to warehouse-files  # for DuckDB, BigQuery, Snowflake',
   'grant-reader': 'tidemark grant-reader metabase  # prints its connection string',
@@ -85,6 +86,7 @@ const flags: Readonly<Record<string, Option>> = {
   from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
   to: flag('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)').makeOptionMandatory(),
   all: flag('--all', 'also those that were resolved'),
+  everything: flag('--all', 'of all issues').makeOptionMandatory(),
   limit: flag('--limit <n>', 'how many').default(50).argParser(numberOf(1, 999_999_999)),
   seed: flag('--seed <n>', 'another seed is another company').default(7).argParser(whole),
   issues: flag('--issues <n>', 'how many issues it has').default(5000).argParser(whole),
@@ -108,6 +110,7 @@ const verbs = [
   verb('check', setup, 'one authenticated request a source, a write and rollback on the warehouse'),
   verb('config', setup, 'every value of the configuration, and where it comes from'),
   verb('migrate', setup, 'bring the schema up to date (sync does it by itself)', 'dryRun'),
+  verb('derive', setup, 'make the stored facts of bi anew; every write keeps them by itself', 'everything'),
   verb('status', inspect, 'how fresh every stream is'),
   verb('runs [id]', inspect, 'the last runs, or one with its streams and receipts', 'limit pipeline'),
   verb('logs [id]', inspect, 'the log of a run of tidemark serve (the newest)', 'limit'),

@@ -24,6 +24,19 @@ export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = fa
   return print(context, data, lines.length === 0 ? [upToDate] : lines);
 };
 
+/** Makes the stored facts of the reporting schema anew. */
+export const derive: Verb = async (context) => {
+  const warehouse = await lookup.filled(context);
+  context.say('deriving all facts');
+  const { rebuildFacts } = await import('../warehouse/migrate.ts');
+  const startedAt = Date.now();
+  await rebuildFacts(warehouse, context.signal);
+  const seconds = (Date.now() - startedAt) / 1000;
+  return print(context, { warehouse: warehouse.address, seconds }, [
+    `All facts of ${warehouse.address} are derived anew; it took ${seconds.toFixed(1)} s.`,
+  ]);
+};
+
 /** Forgets a stream's watermark and open reads; its rows stay. */
 export const reset: Verb<{ stream: string; pipeline?: string }> = async (context, options) => {
   const warehouse = await lookup.filled(context);

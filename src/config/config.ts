@@ -6,7 +6,7 @@ import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { configuredOf } from './configured.ts';
 import type { Configurable } from './pipeline.ts';
 import { type PipelineFile, pipelineFiles } from './pipeline-files.ts';
-import { bearerToken, integer, oneOf, text, timeZone, webhookUrl } from './values.ts';
+import { bearerToken, currency, daysOfWeek, integer, oneOf, text, timeZone, webhookUrl } from './values.ts';
 import { part, Variables } from './variables.ts';
 
 const general = part({
@@ -52,6 +52,27 @@ const server = part({
       from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
     return { host, port: v.TIDEMARK_PORT, apiToken, readToken, stuckMinutes: v.TIDEMARK_STUCK_MINUTES };
   },
+});
+
+/** What the views of the reporting schema show. */
+const reporting = part({
+  secrets: {},
+  plain: {
+    TIDEMARK_REPORTING_TIME_ZONE: timeZone.default('UTC'),
+    TIDEMARK_REPORTING_CURRENCY: currency.optional(),
+    TIDEMARK_WORKING_DAYS: daysOfWeek.default([1, 2, 3, 4, 5]),
+    TIDEMARK_FISCAL_YEAR_START: integer(1, 12).default(1),
+    TIDEMARK_BI_NAMES: oneOf('shown', 'pseudonyms').default('shown'),
+    TIDEMARK_BI_RESTRICTED_ISSUES: oneOf('hidden', 'shown').default('hidden'),
+  },
+  build: (v) => ({
+    timeZone: v.TIDEMARK_REPORTING_TIME_ZONE,
+    currency: v.TIDEMARK_REPORTING_CURRENCY,
+    workingDays: v.TIDEMARK_WORKING_DAYS,
+    fiscalYearStart: v.TIDEMARK_FISCAL_YEAR_START,
+    names: v.TIDEMARK_BI_NAMES,
+    restrictedIssues: v.TIDEMARK_BI_RESTRICTED_ISSUES,
+  }),
 });
 
 /** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
@@ -132,6 +153,7 @@ export function readConfig<C extends Configurable>(
     ...own,
     server: server(from),
     notify: notify(from),
+    reporting: reporting(from),
     proxies: proxies(from),
     /** In the order in which they run. */
     ...configuredOf(from, files, defaults),

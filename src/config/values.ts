@@ -31,6 +31,20 @@ export const oneOf = <const W extends string>(...choices: readonly W[]) =>
     `is none of ${choices.join(', ')}`,
   );
 
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+
+/** Days of the week separated by commas, as numbers: 1 Monday to 7 Sunday. */
+export const daysOfWeek = value((text): readonly number[] | undefined => {
+  const days = text.split(',').map((day) => weekdays.indexOf(day.trim().toLowerCase()) + 1);
+  return days.includes(0) ? undefined : [...new Set(days)].sort();
+}, 'is no list of days, such as mon,tue,wed,thu,fri');
+
+/** An ISO 4217 code. */
+export const currency = value(
+  (text) => (/^[A-Z]{3}$/.test(text) ? text : undefined),
+  'is no currency, such as EUR',
+);
+
 /** Words separated by commas. A list that is set but names nothing is refused, because it must not mean all. */
 export const list = value((text): readonly string[] | undefined => {
   const items = text.split(',').map((item) => item.trim());

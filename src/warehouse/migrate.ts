@@ -1,18 +1,30 @@
-/** Brings the schema up to date: the steps of `migrations/`, then the declared tables, then the views of `migrations/views/`. */
+/**
+ * Brings the schema up to date: the steps of `migrations/`, the declared tables, settings, the stored facts of `migrations/facts/`, then the
+ * views of `migrations/views/`.
+ */
 import fs from 'node:fs';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 import { codeOf } from './pg-errors.ts';
-import { type Definition, filesIn, tableDefinitions, viewsIn } from './tables.ts';
+import {
+  type Definition,
+  filesIn,
+  type Settings,
+  settingDefinitions,
+  tableDefinitions,
+  viewsIn,
+} from './tables.ts';
 import { isConnectionLoss, withRetry } from './with-retry.ts';
 
 type Db = Kysely<AnyDatabase>;
 
 interface MigrateOptions {
-  /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
+  /** Folder of the steps (`0001_name.sql`), with `facts/` and `views/` in it; default: the project's. */
   readonly folder?: URL;
+  /** Values of the functions in schema `ops` that tell the views what to show, by name; absent: they stay. */
+  readonly settings?: Settings;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
@@ -33,27 +45,40 @@ export async function migrate(
 ): Promise<readonly string[]> {
   if ((await pending(warehouse, tables, options).catch(() => [''])).length === 0) return [];
   const { waitMs = 600_000, signal } = options;
-  const once = async (): Promise<readonly string[]> => {
-    // A connection of its own: a step may build an index for longer than any statement of a sync may take.
-    const settings = { max: 1, applicationName: 'tidemark migrate', statementTimeout: 0 };
-    const own = await connect(warehouse.url.reveal(), { ...settings, ...(signal && { signal }) });
-    const stop = (): void => void own.close();
-    signal?.addEventListener('abort', stop);
-    try {
-      return await own.db.transaction().execute(async (trx) => {
-        await lock(trx, waitMs);
-        return apply(trx, await planOf(trx, tables, options));
-      });
-    } finally {
-      signal?.removeEventListener('abort', stop);
-      await own.close();
-    }
-  };
+  const once = () =>
+    inOwnTransaction(warehouse, signal, async (trx) => {
+      await lock(trx, waitMs);
+      return apply(trx, await planOf(trx, tables, options));
+    });
   return withRetry(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 }).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw explained(error, warehouse.address);
   });
 }
+
+/** On a connection of its own: a statement may take longer here than any of a sync. */
+async function inOwnTransaction<T>(
+  { url }: Warehouse,
+  signal: AbortSignal | undefined,
+  work: (trx: Db) => Promise<T>,
+): Promise<T> {
+  const settings = { max: 1, applicationName: 'tidemark migrate', statementTimeout: 0 };
+  const own = await connect(url.reveal(), { ...settings, ...(signal && { signal }) });
+  const stop = (): void => void own.close();
+  signal?.addEventListener('abort', stop);
+  try {
+    return await own.db.transaction().execute(work);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    await own.close();
+  }
+}
+
+/**
+ * Makes all stored facts anew, from what the warehouse holds. Takes up to a minute for 200,000 issues; runs that load issues wait meanwhile.
+ */
+export const rebuildFacts = (warehouse: Warehouse, signal?: AbortSignal): Promise<void> =>
+  inOwnTransaction(warehouse, signal, (trx) => rebuild(trx, factsIn(ownFolder)));
 
 /**
  * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
@@ -70,6 +95,9 @@ interface Plan {
   /** Steps in order, then tables, then views, each after those that it reads. */
   readonly outdated: readonly Definition[];
   readonly views: readonly Definition[];
+  readonly facts: readonly Definition[];
+  /** Views of an earlier version, by name. */
+  readonly former: readonly string[];
   /** Whether an earlier migration applied a definition of that name. */
   readonly isApplied: (definition: Definition) => boolean;
   readonly version: string;
@@ -82,14 +110,18 @@ const namesOf = (definitions: readonly Definition[]): readonly string[] => [
 async function planOf(
   db: Db,
   tables: readonly DeclaredTable[],
-  { folder = new URL('../../migrations/', import.meta.url), version = ownVersion() }: MigrateOptions,
+  { folder = ownFolder, version = ownVersion(), settings }: MigrateOptions,
 ): Promise<Plan> {
   const views = viewsIn(new URL('views/', folder));
-  const wanted = [...filesIn(folder, 'step'), ...tables.flatMap(tableDefinitions), ...views];
+  const facts = factsIn(folder);
+  const made = [...tables.flatMap(tableDefinitions), ...settingDefinitions(settings)];
+  const wanted = [...filesIn(folder, 'step'), ...made, ...facts, ...views];
   const hashes = new Map(wanted.map(({ name, hash }) => [name, hash]));
   const applied = new Map<string, string>();
+  const former: string[] = [];
   for (const { kind, name, hash, version: by } of await appliedIn(db)) {
     applied.set(name, hash);
+    if (kind === 'view' && !hashes.has(name)) former.push(name);
     const isNewer = by.localeCompare(version, 'en', { numeric: true }) > 0;
     if (hashes.get(name) !== hash && (isNewer || (kind === 'step' && !hashes.has(name))))
       throw new Misconfigured(
@@ -99,8 +131,10 @@ async function planOf(
   const outdated = wanted.filter(({ kind, name, hash }) =>
     kind === 'step' ? !applied.has(name) : applied.get(name) !== hash,
   );
-  return { outdated, views, isApplied: ({ name }) => applied.has(name), version };
+  return { outdated, views, facts, former, isApplied: ({ name }) => applied.has(name), version };
 }
+
+const ownFolder = new URL('../../migrations/', import.meta.url);
 
 const ownVersion = (): string =>
   JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
@@ -126,7 +160,7 @@ async function lock(trx: Db, waitMs: number): Promise<void> {
 }
 
 async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
-  const { outdated, isApplied, version } = plan;
+  const { outdated, facts, isApplied, version } = plan;
   await ensureSchema(trx, 'ops');
   await sql`create table if not exists ops.definitions (
     kind text not null, name text primary key, hash text not null, version text not null,
@@ -134,17 +168,33 @@ async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
   for (const definition of outdated) {
     const { kind, name, text, extension } = definition;
     if (kind === 'step') await runStep(trx, definition);
+    if (kind === 'setting') await sql.raw(text).execute(trx);
     if (kind !== 'table') continue;
     await ensureSchema(trx, name.slice(0, name.indexOf('.')));
     // A table of that name by another program fails as a duplicate.
     await sql.raw((isApplied(definition) && extension) || text).execute(trx);
   }
+  const areOutdated = outdated.some(({ kind }) => kind === 'fact');
+  if (areOutdated) for (const fact of facts) if (!isRebuild(fact)) await sql.raw(fact.text).execute(trx);
   await applyViews(trx, plan);
+  // They depend on the settings that they name.
+  const isNamed = ({ kind, name }: Definition) =>
+    kind === 'setting' && facts.some(({ text }) => text.includes(name));
+  if (areOutdated || outdated.some(isNamed)) await rebuild(trx, facts);
   for (const { kind, name, hash } of outdated)
     await sql`insert into ops.definitions (kind, name, hash, version)
       values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
       do update set hash = excluded.hash, version = excluded.version, applied_at = now()`.execute(trx);
   return namesOf(outdated);
+}
+
+const factsIn = (folder: URL): readonly Definition[] => filesIn(new URL('facts/', folder), 'fact');
+
+/** The file that makes all facts anew. */
+const isRebuild = ({ name }: Definition): boolean => name === 'rebuild';
+
+async function rebuild(trx: Db, facts: readonly Definition[]): Promise<void> {
+  for (const { text } of facts.filter(isRebuild)) await sql.raw(text).execute(trx);
 }
 
 /** `create schema if not exists` needs the right to create one also where it exists. */
@@ -164,7 +214,7 @@ async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
 }
 
 /** Replaces outdated views in place. Where Postgres cannot, all views are dropped and made anew, with the grants that they had. */
-async function applyViews(trx: Db, { outdated, views, isApplied }: Plan): Promise<void> {
+async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan): Promise<void> {
   // A view of that name by another program fails as a duplicate.
   const create = (text: string): RawBuilder<unknown> => sql.raw(text.replace('create or replace', 'create'));
   await sql`savepoint views`.execute(trx);
@@ -176,11 +226,18 @@ async function applyViews(trx: Db, { outdated, views, isApplied }: Plan): Promis
     await sql`rollback to savepoint views`.execute(trx);
     const made = views.filter(isApplied).map(({ name }) => name);
     const grants = await grantsOn(trx, made);
-    for (const name of made.reverse()) await sql`drop view if exists ${sql.table(name)}`.execute(trx);
+    await dropViews(trx, [...former, ...made]);
     for (const { text } of views) await create(text).execute(trx);
     for (const grant of grants) await sql.raw(grant).execute(trx);
   }
+  if (former.length === 0) return;
+  await dropViews(trx, former);
+  await sql`delete from ops.definitions where name = any (${former})`.execute(trx);
 }
+
+/** In one statement, because they may read each other. */
+const dropViews = (trx: Db, names: readonly string[]) =>
+  sql`drop view if exists ${sql.join(names.map((name) => sql.table(name)))}`.execute(trx);
 
 async function grantsOn(trx: Db, views: readonly string[]): Promise<readonly string[]> {
   const { rows } = await sql<{ statement: string }>`

@@ -4,10 +4,10 @@ import fs from 'node:fs';
 import type { Column, Columns, ColumnType, DeclaredTable } from '../core/table.ts';
 import { bigint, numeric, smallint, text, timestamptz } from '../core/table.ts';
 
-/** A step is applied once, a table or a view whenever its hash differs. */
+/** A step is applied once; a table, a setting or a view whenever its hash differs; facts all together when one of them differs. */
 export interface Definition {
-  readonly kind: 'step' | 'table' | 'view';
-  /** Of a step the name of its file, else `schema.name`. */
+  readonly kind: 'step' | 'table' | 'setting' | 'fact' | 'view';
+  /** Of a step or a fact the name of its file, else `schema.name`. */
   readonly name: string;
   readonly hash: string;
   /** The statements that make it. */
@@ -165,13 +165,25 @@ const literal = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const hashOf = (value: string): string => crypto.createHash('sha256').update(value).digest('hex');
 
 /** The definitions in a folder's `.sql` files, in order of their names; none where it does not exist. */
-export function filesIn(folder: URL, kind: 'step' | 'view'): readonly Definition[] {
+export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly Definition[] {
   const files = fs.existsSync(folder) ? fs.readdirSync(folder).filter((file) => file.endsWith('.sql')) : [];
   return files.sort().map((file) => {
     const statements = fs.readFileSync(new URL(file, folder), 'utf8');
     return { kind, name: file.slice(0, -'.sql'.length), hash: hashOf(statements), text: statements };
   });
 }
+
+/**
+ * What the views are told, as functions of schema `ops`: SQL expressions by signature, e.g. `'UTC'` by
+ * `reporting_time_zone() returns text`.
+ */
+export type Settings = Readonly<Record<string, string>>;
+
+export const settingDefinitions = (settings: Settings = {}): readonly Definition[] =>
+  Object.entries(settings).map(([signature, value]) => {
+    const made = `create or replace function ops.${signature} immutable parallel safe return ${value}`;
+    return { kind: 'setting', name: `ops.${signature.replace(/\(.*/, '')}`, hash: hashOf(made), text: made };
+  });
 
 /** The views of a folder, files `<schema>.<name>.sql`, each after those that it reads. */
 export function viewsIn(folder: URL): readonly Definition[] {

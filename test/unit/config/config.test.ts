@@ -62,6 +62,10 @@ test('without variables no source is configured and the warehouse is embedded in
     server: { host: '127.0.0.1', port: 8080, stuckMinutes: 15 },
     notify: [],
     proxies: { except: [] },
+    reporting: {
+      ...{ timeZone: 'UTC', workingDays: [1, 2, 3, 4, 5], fiscalYearStart: 1 },
+      ...{ names: 'shown', restrictedIssues: 'hidden' },
+    },
     runHours: 20,
     sources: {},
     warnings: [],

@@ -16,6 +16,7 @@ import {
   type Table,
 } from '../../../src/core/table.ts';
 import { rowCount } from '../../../src/queries/stream-history.ts';
+import { factTables } from '../../support/facts.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 /** A column as Postgres has it. */
@@ -101,7 +102,7 @@ test.each(all.map((table) => [nameOf(table as Table), table] as const))(
   },
 );
 
-test('the schemas hold the declared tables, their versions and revisions, and the shipped views alone', () => {
+test('the schemas hold the declared tables, their versions and revisions, stored facts and views alone', () => {
   const names = all.flatMap((table) =>
     [nameOf(table as Table), table.versions?.into, table.revisions?.into].filter(
       (name) => name !== undefined,
@@ -109,7 +110,8 @@ test('the schemas hold the declared tables, their versions and revisions, and th
   );
   const files = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
   const views = files.flatMap((file) => /^((?:ads|tracker|workflow)\.\w+)\.sql$/.exec(file)?.[1] ?? []);
-  expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual([...names, ...views].sort());
+  const facts = factTables.map((name) => `tracker.${name}`);
+  expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual([...names, ...views, ...facts].sort());
 });
 
 test('there are no foreign keys, no unique indexes besides primary keys, and checks on our own values alone', async () => {

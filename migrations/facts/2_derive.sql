@@ -1,0 +1,492 @@
+-- How facts follow from issues and their history. Each function looks its issues up by key (`offset 0` keeps the
+-- planner to it), because a load runs with young statistics; sets in memory are joined by hash.
+
+create or replace function tracker.reporting_day(moment timestamptz) returns date
+immutable parallel safe return (moment at time zone ops.reporting_time_zone())::date;
+
+-- Status intervals, facts and flow of these issues of a source.
+create or replace function tracker.derive_flow(of_source smallint, touched bigint[]) returns void
+language plpgsql set enable_hashjoin = on as $$
+declare
+  changes tracker.issue_changelog[];
+  stays tracker.issue_status_intervals[];
+  flows tracker.flow_daily[];
+begin
+  -- Two writers of the same issues take turns.
+  perform from tracker.issue_facts
+  where source_id = of_source and issue_id = any (touched)
+  order by issue_id
+  for update;
+
+  changes := array(
+    select c
+    from unnest(touched) as t (id)
+    cross join lateral (
+      select *
+      from tracker.issue_changelog
+      where source_id = of_source and issue_id = t.id and field_id in ('status', 'assignee', 'priority')
+      offset 0
+    ) c
+  );
+  stays := array(
+    with issue as (
+      select i.*, st.category
+      from unnest(touched) as t (id)
+      cross join lateral (
+        select id, project_id, status_id, created_at, creator_id, resolved_at
+        from tracker.shown_issues
+        where source_id = of_source and id = t.id
+        offset 0
+      ) i
+      left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
+    ),
+    change as (
+      select c.*, row_number() over history as nth, lead(c.changed_at) over history as next_at
+      from unnest(changes) c
+      where c.field_id = 'status'
+      window history as (partition by c.issue_id order by c.changed_at, c.history_id, c.item)
+    ),
+    stay as (
+      -- Until the first change.
+      select
+        i.id as issue_id, i.project_id, i.created_at, 0::bigint as sequence,
+        f.from_id as status_ref, f.from_text as status_text,
+        i.created_at as entered_at, f.changed_at as left_at, i.creator_id as entered_by
+      from issue i
+      join change f on f.issue_id = i.id and f.nth = 1
+      union all
+      -- Without any change: the status of today, of a done issue since it was resolved.
+      select
+        i.id, i.project_id, i.created_at, part.sequence,
+        case when part.sequence = 1 or done.since is null then i.status_id::text end, null,
+        case when part.sequence = 1 then done.since else i.created_at end,
+        case when part.sequence = 0 then done.since end,
+        case when part.sequence = 0 then i.creator_id end
+      from issue i
+      left join change f on f.issue_id = i.id and f.nth = 1
+      cross join lateral (
+        select case when i.category = 'done' and i.resolved_at > i.created_at then i.resolved_at end as since
+      ) done
+      cross join (values (0), (1)) as part (sequence)
+      where f.issue_id is null and (part.sequence = 0 or done.since is not null)
+      union all
+      select c.issue_id, i.project_id, i.created_at, c.nth, c.to_id, c.to_text, c.changed_at, c.next_at, c.author_id
+      from change c
+      join issue i on i.id = c.issue_id
+    ),
+    meant as (
+      select s.*, coalesce(st.category, 'unknown') as category
+      from stay s
+      left join tracker.statuses st
+        on st.source_id = of_source
+          and st.id = case when s.status_ref ~ '^[0-9]{1,18}$' then s.status_ref::bigint end
+    )
+    select row(
+        of_source, m.issue_id, m.sequence, m.project_id, m.status_ref, m.status_text, m.category,
+        lag(m.category) over (partition by m.issue_id order by m.sequence), m.entered_at, m.left_at, m.entered_by,
+        tracker.reporting_day(greatest(m.entered_at, m.created_at)),
+        tracker.reporting_day(case when m.left_at is not null then greatest(m.left_at, m.created_at) end)
+      )::tracker.issue_status_intervals
+    from meant m
+  );
+
+  with written as (
+    insert into tracker.flow_daily as d (source_id, project_id, category, date_day, change)
+    select of_source, e.project_id, e.category, e.date_day, sum(e.change)
+    from (
+      select o.project_id, o.category, part.date_day, part.change
+      from unnest(touched) as t (id)
+      cross join lateral (
+        select project_id, category, entered_date, left_date
+        from tracker.issue_status_intervals
+        where source_id = of_source and issue_id = t.id
+        offset 0
+      ) o
+      cross join lateral (values (o.entered_date, -1), (o.left_date, 1)) as part (date_day, change)
+      union all
+      select s.project_id, s.category, part.date_day, part.change
+      from unnest(stays) s
+      cross join lateral (values (s.entered_date, 1), (s.left_date, -1)) as part (date_day, change)
+    ) e
+    where e.date_day is not null
+    group by e.project_id, e.category, e.date_day
+    having sum(e.change) <> 0
+    order by e.project_id, e.category, e.date_day
+    on conflict (source_id, project_id, category, date_day) do update set change = d.change + excluded.change
+    returning d.*
+  )
+  select array_agg(w::tracker.flow_daily) filter (where w.change = 0) into flows from written w;
+  delete from tracker.flow_daily d
+  using unnest(flows) f
+  where d.source_id = of_source
+    and d.project_id = f.project_id
+    and d.category = f.category
+    and d.date_day = f.date_day
+    and d.change = 0;
+
+  delete from tracker.issue_status_intervals where source_id = of_source and issue_id = any (touched);
+  insert into tracker.issue_status_intervals select s.* from unnest(stays) s;
+
+  delete from tracker.issue_facts where source_id = of_source and issue_id = any (touched);
+  insert into tracker.issue_facts
+  select
+    of_source, i.id,
+    case
+      -- The first change took it from somebody, or there was none: it was assigned when it was created.
+      when h.taken_at <= h.given_at or (h.assignee_changes is null and i.assignee_id is not null) then i.created_at
+      else h.assigned_at
+    end,
+    s.first_started_at, s.first_done_at, s.last_done_at, s.is_done, s.current_category, s.current_since,
+    s.todo_seconds, s.in_progress_seconds, s.status_changes, s.reopen_count,
+    coalesce(h.assignee_changes, 0), coalesce(h.priority_changes, 0), c.comments, c.last_at
+  from (
+    select
+      issue_id,
+      min(entered_at) filter (where category = 'in_progress') as first_started_at,
+      min(entered_at) filter (where category = 'done') as first_done_at,
+      max(entered_at) filter (where category = 'done' and previous_category is distinct from 'done') as last_done_at,
+      bool_or(left_at is null and category = 'done') as is_done,
+      max(category) filter (where left_at is null) as current_category,
+      max(entered_at) filter (where left_at is null) as current_since,
+      coalesce(
+        sum(greatest(0, extract(epoch from left_at - entered_at))) filter (where category = 'todo'), 0
+      ) as todo_seconds,
+      coalesce(
+        sum(greatest(0, extract(epoch from left_at - entered_at))) filter (where category = 'in_progress'), 0
+      ) as in_progress_seconds,
+      count(*) - 1 as status_changes,
+      count(*) filter (where previous_category = 'done' and category <> 'done') as reopen_count
+    from unnest(stays)
+    group by issue_id
+  ) s
+  cross join lateral (
+    select id, assignee_id, created_at from tracker.issues
+    where source_id = of_source and id = s.issue_id
+    offset 0
+  ) i
+  left join (
+    select
+      issue_id,
+      nullif(count(*) filter (where field_id = 'assignee'), 0) as assignee_changes,
+      count(*) filter (where field_id = 'priority') as priority_changes,
+      min(changed_at) filter (where field_id = 'assignee' and to_id <> '') as assigned_at,
+      min(changed_at) filter (where field_id = 'assignee' and from_id <> '') as taken_at,
+      coalesce(
+        min(changed_at) filter (where field_id = 'assignee' and coalesce(from_id, '') = ''), 'infinity'
+      ) as given_at
+    from unnest(changes)
+    where field_id <> 'status'
+    group by issue_id
+  ) h on h.issue_id = s.issue_id
+  cross join lateral (
+    select count(*) as comments, max(created_at) as last_at
+    from tracker.comments
+    where source_id = of_source and issue_id = s.issue_id and _deleted_at is null
+  ) c;
+end
+$$;
+
+-- Everything that follows from sprints, of these issues of a source; after `derive_flow`.
+create or replace function tracker.derive_sprints(of_source smallint, touched bigint[]) returns void
+language plpgsql set enable_hashjoin = on as $$
+declare
+  sprint_fields text[] := coalesce((select f.sprint_fields from tracker.fact_fields f where source_id = of_source), '{}');
+  points_fields text[] := coalesce((select f.points_fields from tracker.fact_fields f where source_id = of_source), '{}');
+begin
+  perform from tracker.issue_facts
+  where source_id = of_source and issue_id = any (touched)
+  order by issue_id
+  for update;
+  delete from tracker.sprint_issue_facts where source_id = of_source and issue_id = any (touched);
+  delete from tracker.sprint_burndown_changes where source_id = of_source and issue_id = any (touched);
+
+  with issue as (
+    select i.*
+    from unnest(touched) as t (id)
+    cross join lateral (
+      select id, created_at, (case when abs(story_points) < 1e13 then story_points end)::numeric(18, 4) as points
+      from tracker.shown_issues
+      where source_id = of_source and id = t.id
+      offset 0
+    ) i
+  ),
+  listed as (
+    select i.id as issue_id, l.sprint_id
+    from issue i
+    cross join lateral (
+      select sprint_id from tracker.issue_sprints where source_id = of_source and issue_id = i.id
+      union
+      select sprint_id from tracker.sprint_issues where source_id = of_source and issue_id = i.id
+      offset 0
+    ) l
+  ),
+  change as (
+    select i.id as issue_id, c.*
+    from issue i
+    cross join lateral (
+      select
+        history_id, item, changed_at, from_id, from_text, to_id, to_text,
+        field_id = any (points_fields) as is_estimate
+      from tracker.issue_changelog
+      where source_id = of_source and issue_id = i.id and (
+        field_id = any (sprint_fields)
+        or field_id = any (points_fields)
+        or (field_name = 'Sprint' and cardinality(sprint_fields) = 0)
+      )
+      offset 0
+    ) c
+  ),
+  move as (
+    select
+      c.issue_id, part.ref::bigint as sprint_id, part.is_in, c.changed_at, c.history_id, c.item,
+      lag(part.is_in) over (partition by c.issue_id, part.ref::bigint order by c.changed_at, c.history_id, c.item) as was_in
+    from change c
+    cross join lateral (
+      select
+        string_to_array(replace(coalesce(c.from_id, ''), ' ', ''), ',') as former,
+        string_to_array(replace(coalesce(c.to_id, ''), ' ', ''), ',') as present
+    ) list
+    cross join lateral (
+      select ref, true as is_in from unnest(list.present) ref where ref <> all (list.former)
+      union all
+      select ref, false from unnest(list.former) ref where ref <> all (list.present)
+    ) part
+    where not c.is_estimate and part.ref ~ '^[0-9]{1,18}$'
+  ),
+  turn as (
+    select
+      issue_id, sprint_id, is_in, changed_at,
+      row_number() over turns = 1 as is_first,
+      lead(changed_at) over turns as next_at
+    from move
+    where was_in is distinct from is_in
+    window turns as (partition by issue_id, sprint_id order by changed_at, history_id, item)
+  ),
+  membership as (
+    select issue_id, sprint_id, changed_at as added_at, coalesce(next_at, 'infinity') as removed_at
+    from turn
+    where is_in
+    union all
+    select t.issue_id, t.sprint_id, i.created_at, t.changed_at
+    from turn t
+    join issue i on i.id = t.issue_id
+    where t.is_first and not t.is_in
+    union all
+    select l.issue_id, l.sprint_id, i.created_at, 'infinity'
+    from listed l
+    join issue i on i.id = l.issue_id
+    left join turn t on t.issue_id = l.issue_id and t.sprint_id = l.sprint_id and t.is_first
+    where t.issue_id is null
+  ),
+  estimated as (
+    select
+      c.issue_id, c.changed_at, c.from_text, c.to_text,
+      row_number() over estimates as nth,
+      lead(c.changed_at) over estimates as next_at
+    from change c
+    where c.is_estimate
+    window estimates as (partition by c.issue_id order by c.changed_at, c.history_id, c.item)
+  ),
+  -- Story points over time; the last value is the one that the issue has.
+  estimate as (
+    select
+      e.issue_id, e.changed_at as valid_from, coalesce(e.next_at, 'infinity') as valid_to,
+      case when e.next_at is null then i.points else tracker.points_of(e.to_text) end as points
+    from estimated e
+    join issue i on i.id = e.issue_id
+    union all
+    select
+      i.id, '-infinity', coalesce(e.changed_at, 'infinity'),
+      case when e.issue_id is null then i.points else tracker.points_of(e.from_text) end
+    from issue i
+    left join estimated e on e.issue_id = i.id and e.nth = 1
+  ),
+  -- With the bounds of sprints that have started; an open one has no end yet.
+  timed as (
+    select m.*, sp.start_at, sp.ends_at
+    from membership m
+    left join lateral (
+      select
+        start_at,
+        case
+          when state = 'active' then 'infinity'
+          else coalesce(completed_at, case state when 'closed' then end_at end, 'infinity')
+        end as ends_at
+      from tracker.sprints
+      where source_id = of_source and id = m.sprint_id and state <> 'future' and _deleted_at is null
+      offset 0
+    ) sp on true
+  ),
+  member as (
+    select
+      issue_id, sprint_id, start_at, ends_at,
+      min(added_at) as added_at,
+      max(removed_at) as removed_at,
+      coalesce(bool_or(added_at <= start_at and removed_at > start_at), false) as is_committed,
+      min(added_at) filter (where added_at > start_at and added_at < ends_at) as came_at,
+      coalesce(bool_or(added_at < ends_at and removed_at >= ends_at), false) as is_in_at_end,
+      max(removed_at) filter (where removed_at < ends_at and removed_at > start_at) as went_at
+    from timed
+    group by issue_id, sprint_id, start_at, ends_at
+  ),
+  moment as (
+    select
+      *,
+      case when is_committed then start_at else came_at end as in_at,
+      case when is_in_at_end then ends_at when is_committed or came_at is not null then went_at end as out_at
+    from member
+  ),
+  facts as (
+    insert into tracker.sprint_issue_facts
+    select
+      of_source, m.issue_id, m.sprint_id, m.added_at, nullif(m.removed_at, 'infinity'),
+      m.is_committed, not m.is_committed and m.came_at is not null, m.is_in_at_end,
+      coalesce(
+        (
+          select s.category
+          from tracker.issue_status_intervals s
+          where s.source_id = of_source and s.issue_id = m.issue_id
+            and s.entered_at <= coalesce(m.ends_at, 'infinity')
+            and coalesce(s.left_at > m.ends_at, s.left_at is null)
+          order by s.sequence desc
+          limit 1
+        ),
+        'unknown'
+      ),
+      max(e.points) filter (where m.in_at >= e.valid_from and m.in_at < e.valid_to),
+      max(e.points) filter (where m.out_at >= e.valid_from and (m.out_at < e.valid_to or e.valid_to = 'infinity'))
+    from moment m
+    join estimate e on e.issue_id = m.issue_id
+    group by
+      m.issue_id, m.sprint_id, m.start_at, m.ends_at, m.added_at, m.removed_at, m.is_committed, m.came_at,
+      m.is_in_at_end, m.in_at, m.out_at
+  ),
+  -- Time in the sprint with one estimate, and the part of it that was not done.
+  segment as (
+    select
+      t.issue_id, t.sprint_id, t.start_at, t.ends_at, coalesce(e.points, 0) as points, false as is_remaining,
+      greatest(t.added_at, e.valid_from) as since, least(t.removed_at, e.valid_to) as until,
+      least(t.removed_at, e.valid_to) < t.ends_at as is_over
+    from timed t
+    join estimate e on e.issue_id = t.issue_id and e.valid_from < t.removed_at and e.valid_to > t.added_at
+    where t.start_at is not null
+    union all
+    select
+      t.issue_id, t.sprint_id, t.start_at, t.ends_at, coalesce(e.points, 0), true,
+      greatest(t.added_at, e.valid_from, s.entered_at), least(t.removed_at, e.valid_to, s.left_at),
+      least(t.removed_at, e.valid_to) < t.ends_at or coalesce(s.left_at <= t.ends_at, false)
+    from timed t
+    join estimate e on e.issue_id = t.issue_id and e.valid_from < t.removed_at and e.valid_to > t.added_at
+    cross join lateral (
+      select entered_at, left_at from tracker.issue_status_intervals
+      where source_id = of_source and issue_id = t.issue_id and category <> 'done'
+      offset 0
+    ) s
+    where t.start_at is not null
+      and s.entered_at < least(t.removed_at, e.valid_to)
+      and coalesce(s.left_at, 'infinity') > greatest(t.added_at, e.valid_from)
+  )
+  insert into tracker.sprint_burndown_changes
+  select
+    of_source, g.issue_id, g.sprint_id, part.date_day,
+    coalesce(sum(part.change) filter (where not g.is_remaining), 0),
+    coalesce(sum(part.change * g.points) filter (where not g.is_remaining), 0),
+    coalesce(sum(part.change) filter (where g.is_remaining), 0),
+    coalesce(sum(part.change * g.points) filter (where g.is_remaining), 0)
+  from segment g
+  cross join lateral (
+    values
+      (tracker.reporting_day(greatest(g.since, g.start_at)), 1),
+      (case when g.is_over then tracker.reporting_day(greatest(g.until, g.start_at)) end, -1)
+  ) as part (date_day, change)
+  where g.since < g.ends_at and g.since < g.until and part.date_day is not null
+  group by g.issue_id, g.sprint_id, part.date_day
+  having sum(part.change) filter (where not g.is_remaining) <> 0
+    or sum(part.change) filter (where g.is_remaining) <> 0
+    or sum(part.change * g.points) filter (where not g.is_remaining) <> 0
+    or sum(part.change * g.points) filter (where g.is_remaining) <> 0;
+end
+$$;
+
+-- Story points as a change tells them; null where that is no number.
+create or replace function tracker.points_of(value text) returns numeric immutable parallel safe
+return (case when value ~ '^-?[0-9]{1,12}(\.[0-9]+)?$' then value::numeric end)::numeric(18, 4);
+
+-- The facts of these issues of a source; part `sprints`: only what follows from sprints.
+create or replace function tracker.derive(of_source smallint, touched bigint[], part text default 'all') returns void
+language plpgsql as $$
+declare
+  part_ids bigint[];
+begin
+  for at in 1 .. coalesce(cardinality(touched), 0) by 5000 loop
+    part_ids := touched[at : at + 4999];
+    if part = 'all' then
+      perform tracker.derive_flow(of_source, part_ids);
+    end if;
+    perform tracker.derive_sprints(of_source, part_ids);
+  end loop;
+end
+$$;
+
+-- Notes which fields of a source hold sprints and story points. True where that has changed.
+create or replace function tracker.find_fields(of_source smallint) returns boolean
+language plpgsql as $$
+begin
+  insert into tracker.fact_fields as t (source_id, sprint_fields, points_fields)
+  select
+    of_source,
+    coalesce(array_agg(id order by id) filter (where schema_custom = 'com.pyxis.greenhopper.jira:gh-sprint'), '{}'),
+    coalesce(
+      array_agg(id order by id) filter (
+        where custom and (
+          schema_custom = 'com.pyxis.greenhopper.jira:jsw-story-points'
+          or (schema_type = 'number' and trim(name) ~* '^story points?( estimate)?$')
+        )
+      ),
+      '{}'
+    )
+  from tracker.fields
+  where source_id = of_source
+  having count(*) > 0
+  on conflict (source_id) do update
+    set sprint_fields = excluded.sprint_fields, points_fields = excluded.points_fields
+    where (t.sprint_fields, t.points_fields) is distinct from (excluded.sprint_fields, excluded.points_fields);
+  return found;
+end
+$$;
+
+-- Makes the facts of all issues anew. Gives how many issues have facts.
+create or replace function tracker.derive_all() returns bigint
+language plpgsql as $$
+declare
+  source record;
+begin
+  for source in select source_id from ops.sources order by source_id loop
+    perform tracker.lock_facts(source.source_id, true);
+    perform tracker.find_fields(source.source_id);
+    delete from tracker.flow_daily where source_id = source.source_id;
+    delete from tracker.issue_status_intervals where source_id = source.source_id;
+    delete from tracker.issue_facts where source_id = source.source_id;
+    delete from tracker.sprint_issue_facts where source_id = source.source_id;
+    delete from tracker.sprint_burndown_changes where source_id = source.source_id;
+    perform tracker.derive(
+      source.source_id, array(select id from tracker.shown_issues where source_id = source.source_id order by id)
+    );
+  end loop;
+  return (select count(*) from tracker.issue_facts);
+end
+$$;
+
+-- Until the end of the transaction. Writers of issues share the lock; what changes facts of any issue (statuses,
+-- sprints, fields) takes it alone.
+create or replace function tracker.lock_facts(of_source smallint, alone boolean) returns void
+language plpgsql as $$
+begin
+  -- Any number, as long as every version of this program uses the same.
+  if alone then
+    perform pg_advisory_xact_lock(723651109, of_source);
+  else
+    perform pg_advisory_xact_lock_shared(723651109, of_source);
+  end if;
+end
+$$;

@@ -1,0 +1,163 @@
+-- Whatever is written to the tables that facts follow from, by whomever: its issues are noted, and their facts are
+-- derived once before the transaction ends.
+
+-- Notes the issues of the written rows; the argument is the column that holds the issue.
+create or replace function tracker.note_issues() returns trigger
+language plpgsql as $$
+declare
+  of_rows text := case tg_op
+    when 'INSERT' then 'select source_id, %1$I as id from written'
+    when 'DELETE' then 'select source_id, %1$I as id from former'
+    else 'select source_id, %1$I as id from written union all select source_id, %1$I from former'
+  end;
+begin
+  execute format(
+    'insert into tracker.touched select source_id, ''all'', array_agg(distinct id) from (' || of_rows
+    || ') w group by source_id', tg_argv[0]
+  );
+  return null;
+end
+$$;
+
+-- Notes the issues that depend on rows in which one of the columns has changed. Arguments: the part of the facts,
+-- a query for the issues (of source $1, dependent on the rows with the ids $2), the columns.
+create or replace function tracker.note_dependents() returns trigger
+language plpgsql as $$
+declare
+  rows text := 'select w.source_id, array_agg(w.id) as ids from written w';
+  changed record;
+begin
+  if tg_op = 'UPDATE' then
+    rows := rows || ' join former f on f.source_id = w.source_id and f.id = w.id where ' || (
+      select string_agg(format('w.%1$I is distinct from f.%1$I', name), ' or ') from unnest(tg_argv[2:]) name
+    );
+  end if;
+  for changed in execute rows || ' group by w.source_id' loop
+    perform tracker.lock_facts(changed.source_id, true);
+    execute format(
+      'insert into tracker.touched select $1, %L, array_agg(distinct issue_id) from (%s) i having count(*) > 0',
+      tg_argv[0], tg_argv[1]
+    ) using changed.source_id, changed.ids;
+  end loop;
+  return null;
+end
+$$;
+
+-- The lists of sprints count for issues whose history says nothing of the sprint.
+create or replace function tracker.note_sprint_lists() returns trigger
+language plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into tracker.touched
+    select w.source_id, 'sprints', array_agg(w.issue_id)
+    from written w
+    where not exists (
+      select from tracker.sprint_issue_facts f
+      where f.source_id = w.source_id and f.issue_id = w.issue_id and f.sprint_id = w.sprint_id
+    )
+    group by w.source_id;
+  else
+    insert into tracker.touched
+    select f.source_id, 'sprints', array_agg(distinct f.issue_id) from former f group by f.source_id;
+  end if;
+  return null;
+end
+$$;
+
+-- Which fields hold sprints and story points decides how all history is read.
+create or replace function tracker.note_fields() returns trigger
+language plpgsql as $$
+declare
+  changed smallint;
+begin
+  for changed in select distinct source_id from written loop
+    continue when not tracker.find_fields(changed);
+    perform tracker.lock_facts(changed, true);
+    insert into tracker.touched
+    select changed, 'sprints', array_agg(issue_id)
+    from tracker.issue_facts
+    where source_id = changed
+    having count(*) > 0;
+  end loop;
+  return null;
+end
+$$;
+
+-- Derives the facts of all issues that the transaction noted. Fires for every note; the first call does it all.
+create or replace function tracker.derive_touched() returns trigger
+language plpgsql as $$
+declare
+  noted record;
+begin
+  for noted in
+    with mine as (delete from tracker.touched returning *)
+    select source_id, part, array_agg(distinct id) as ids
+    from mine
+    cross join unnest(issue_ids) id
+    group by source_id, part
+    order by source_id, part
+  loop
+    perform tracker.lock_facts(noted.source_id, false);
+    perform tracker.derive(noted.source_id, noted.ids, noted.part);
+  end loop;
+  return null;
+end
+$$;
+
+do $$
+declare
+  kept record;
+  change record;
+begin
+  for kept in
+    select *
+    from (values
+      ('issues', 'note_issues(''id'')'),
+      ('issue_changelog', 'note_issues(''issue_id'')'),
+      ('issue_sprints', 'note_issues(''issue_id'')'),
+      ('comments', 'note_issues(''issue_id'')'),
+      ('sprint_issues', 'note_sprint_lists()'),
+      ('fields', 'note_fields()'),
+      (
+        'statuses',
+        format(
+          'note_dependents(%L, %L, %L)', 'all',
+          'select issue_id from tracker.issue_status_intervals where source_id = $1 and status_ref = any ($2::text[])',
+          'category'
+        )
+      ),
+      (
+        'sprints',
+        format(
+          'note_dependents(%L, %L, %L, %L, %L, %L, %L)', 'sprints',
+          'select issue_id from tracker.sprint_issue_facts where source_id = $1 and sprint_id = any ($2)',
+          'state', 'start_at', 'end_at', 'completed_at', '_deleted_at'
+        )
+      )
+    ) as t (name, call)
+  loop
+    for change in
+      select *
+      from (values
+        ('insert', 'new table as written'),
+        ('update', 'new table as written old table as former'),
+        ('delete', 'old table as former')
+      ) as t (name, rows)
+      -- Words are never removed, and lists of sprints are never changed in place.
+      where not (name = 'delete' and kept.name in ('fields', 'statuses', 'sprints'))
+        and not (name = 'update' and kept.name = 'sprint_issues')
+    loop
+      execute format(
+        'create or replace trigger keep_facts_after_%s after %s on tracker.%I referencing %s
+          for each statement execute function tracker.%s',
+        change.name, change.name, kept.name, change.rows, kept.call
+      );
+    end loop;
+  end loop;
+end
+$$;
+
+drop trigger if exists derive_touched on tracker.touched;
+create constraint trigger derive_touched after insert on tracker.touched
+deferrable initially deferred
+for each row execute function tracker.derive_touched();

@@ -1,0 +1,77 @@
+create or replace view bi.sprint_burndown_daily as
+select
+  s.name as source,
+  sp.id::text as sprint_id,
+  sp.name as sprint_name,
+  sp.state as sprint_state,
+  sp.board_id::text as board_id,
+  b.name as board_name,
+  d.date_day,
+  (d.date_day - bound.first_day)::integer as day_number,
+  d.scope_issues,
+  d.remaining_issues,
+  d.scope_issues - d.remaining_issues as done_issues,
+  d.scope_points::numeric(28,4) as scope_points,
+  d.remaining_points::numeric(28,4) as remaining_points,
+  (d.scope_points - d.remaining_points)::numeric(28,4) as done_points,
+  round(
+    (
+      first_value(d.scope_points) over (partition by sp.source_id, sp.id order by d.date_day)
+      * greatest(0, bound.planned_day - d.date_day)
+    ) / nullif(bound.planned_day - bound.first_day, 0),
+    4
+  )::numeric(28,4) as ideal_points
+from tracker.sprints sp
+join ops.sources s on s.source_id = sp.source_id
+left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
+cross join lateral (
+  select
+    tracker.reporting_day(sp.start_at) as first_day,
+    tracker.reporting_day(coalesce(sp.end_at, sp.completed_at)) as planned_day,
+    least(
+      tracker.reporting_day(
+        case
+          when sp.state = 'active' then now()
+          else coalesce(sp.completed_at, case sp.state when 'closed' then sp.end_at end, now())
+        end
+      ),
+      tracker.reporting_day(now())
+    ) as last_day
+) bound
+cross join lateral (
+  select
+    e.date_day,
+    sum(sum(e.scope_issues)) over (order by e.date_day)::bigint as scope_issues,
+    sum(sum(e.remaining_issues)) over (order by e.date_day)::bigint as remaining_issues,
+    sum(sum(e.scope_points)) over (order by e.date_day) as scope_points,
+    sum(sum(e.remaining_points)) over (order by e.date_day) as remaining_points
+  from (
+    select date_day, scope_issues, remaining_issues, scope_points, remaining_points
+    from tracker.sprint_burndown_changes
+    where source_id = sp.source_id and sprint_id = sp.id
+    union all
+    -- A row for every day, also where nothing changed.
+    select filler.at::date, 0, 0, 0, 0
+    from generate_series(bound.first_day::timestamp, bound.last_day::timestamp, interval '1 day') as filler (at)
+  ) e
+  where e.date_day <= bound.last_day
+  group by e.date_day
+) d
+where sp._deleted_at is null and sp.state <> 'future';
+
+comment on view bi.sprint_burndown_daily is 'Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today. What a day says is as of its end; the last day of a closed sprint as of its closing.';
+comment on column bi.sprint_burndown_daily.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.sprint_burndown_daily.sprint_id is 'The sprint, see bi.sprints.sprint_id.';
+comment on column bi.sprint_burndown_daily.sprint_name is 'Name of the sprint.';
+comment on column bi.sprint_burndown_daily.sprint_state is 'active or closed.';
+comment on column bi.sprint_burndown_daily.board_id is 'Id of the board it was created on.';
+comment on column bi.sprint_burndown_daily.board_name is 'Name of that board.';
+comment on column bi.sprint_burndown_daily.date_day is 'The day in the reporting time zone; see bi.calendar.';
+comment on column bi.sprint_burndown_daily.day_number is 'Days since the day of its start.';
+comment on column bi.sprint_burndown_daily.scope_issues is 'Issues in the sprint. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.remaining_issues is 'Issues in the sprint that are not done. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.done_issues is 'Issues in the sprint that are done. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.scope_points is 'Story points of the issues in the sprint, as estimated then. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.remaining_points is 'Story points of the issues that are not done, as estimated then. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.done_points is 'Story points of the issues that are done, as estimated then. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.ideal_points is 'Where a straight line from the scope of the first day to 0 at the planned end would be. A level: do not sum it over days.';

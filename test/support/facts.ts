@@ -1,0 +1,26 @@
+type Query = (text: string) => Promise<{ readonly rows: readonly object[] }>;
+
+/** Tables of schema tracker that hold stored facts, or help to keep them. */
+export const factTables = [
+  ...['issue_status_intervals', 'issue_facts', 'flow_daily', 'sprint_issue_facts'],
+  ...['sprint_burndown_changes', 'fact_fields', 'touched'],
+];
+
+/** All stored facts of the tracker, each as a line of its table. */
+async function factsIn(query: Query): Promise<readonly string[]> {
+  const all = factTables.map((name) => `select '${name} ' || t::text as line from tracker.${name} t`);
+  const { rows } = await query(`select line from (${all.join(' union all ')}) lines order by line`);
+  return rows.map((row) => String(Reflect.get(row, 'line')));
+}
+
+/** Makes all facts anew. Gives the lines before and after that differ: none, if every write has kept them. */
+export async function staleFacts(query: Query): Promise<readonly string[]> {
+  const kept = await factsIn(query);
+  await query('select tracker.derive_all()');
+  const made = await factsIn(query);
+  const [before, after] = [new Set(kept), new Set(made)];
+  return [
+    ...kept.filter((line) => !after.has(line)).map((line) => `kept ${line}`),
+    ...made.filter((line) => !before.has(line)).map((line) => `made ${line}`),
+  ];
+}
