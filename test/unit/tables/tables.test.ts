@@ -111,7 +111,9 @@ test('the schemas hold the declared tables, their versions and revisions, stored
   const files = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
   const views = files.flatMap((file) => /^((?:ads|tracker|workflow)\.\w+)\.sql$/.exec(file)?.[1] ?? []);
   const facts = factTables.map((name) => `tracker.${name}`);
-  expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual([...names, ...views, ...facts].sort());
+  expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual(
+    [...names, ...views, ...facts].sort(),
+  );
 });
 
 test('there are no foreign keys, no unique indexes besides primary keys, and checks on our own values alone', async () => {
