@@ -14,13 +14,13 @@ function cubeOf(view: View): Value {
   return {
     name,
     sql_table: `bi.${name}`,
-    description: comment,
+    description: plain(comment),
     ...(joins.length > 0 && { joins }),
     dimensions: columns.filter((column) => !isSum(column)).map((column) => dimensionOf(view, column)),
     measures: [
-      { name: 'row_count', type: 'count', description: `Rows: ${view.grain}.` },
+      { name: 'row_count', type: 'count', description: plain(`Rows: ${view.grain}.`) },
       ...columns.filter(isSum).map(({ name: column, comment: description }) => {
-        return { name: column, sql: `{CUBE}.${column}`, type: 'sum', description };
+        return { name: column, sql: `{CUBE}.${column}`, type: 'sum', description: plain(description) };
       }),
       ...metrics.filter((metric) => metric.view === name).map((metric) => metricOf(view, metric)),
     ],
@@ -34,7 +34,7 @@ const dimensionOf = ({ key }: View, { name, type, comment }: Column): Value => (
   name,
   sql: `{CUBE}.${name}`,
   type: typeOf(type),
-  description: comment,
+  description: plain(comment),
   ...(key.includes(name) && { primary_key: true, public: true }),
 });
 
@@ -74,3 +74,6 @@ const filtered = (value: string, where: string | undefined): string =>
         /((?:percentile_cont\([^)]*\) within group |sum|avg|count)\([^)]*\))(?: filter \(where ([^)]*)\))?/g,
         (_, aggregate, own) => `${aggregate} filter (where ${[where, own].filter(Boolean).join(' and ')})`,
       );
+
+/** Braces are expressions to Cube, also in a description. */
+const plain = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
