@@ -17,6 +17,9 @@ export interface Sizes {
   readonly seed?: number;
   /** How far its history goes back. Default 28. */
   readonly days?: number;
+  /** Keys of issues and ids of campaigns that runs may be about. Default none. */
+  readonly issues?: readonly string[];
+  readonly campaigns?: readonly string[];
 }
 
 const day = 86_400_000;
@@ -28,12 +31,12 @@ const outage = { daysAgo: 5, hours: 5 };
 const byHand = 25 * minute;
 
 /**
- * Fills an empty engine: six DAGs at work and one switched off, weeks of their runs, one run in the middle. From then on it lives by its clock.
+ * Fills an empty engine: eight DAGs at work and one switched off, weeks of their runs, one run in the middle. From then on it lives by its clock.
  * A run that is started over the API takes its time and ends, too.
  */
 export function inhabit(
   { state, clock, script }: Pick<WorkflowSimulator, 'state' | 'clock' | 'script'>,
-  { seed = 7, days = 28 }: Sizes = {},
+  { seed = 7, days = 28, issues = [], campaigns = [] }: Sizes = {},
 ): Company {
   const now = Math.floor(clock.now().getTime() / 1000) * 1000;
   const down = Math.floor(now / day) * day - outage.daysAgo * day;
@@ -47,9 +50,12 @@ export function inhabit(
 
   const begin = (job: Job, position: number, at: number, queued: boolean): Run => {
     const started = new Date(at);
+    const dice = diceOf(position + 300, at);
+    const one = (of: readonly string[]) => of[dice.int(Math.max(of.length, 1))];
+    const about = { issue: one(issues), campaign: one(campaigns) };
     return state.start(job.file, {
       id: idOf(at, diceOf(position + 100, at)),
-      params: job.params?.(started.toISOString().slice(0, 10)) ?? '',
+      params: job.params?.(started.toISOString().slice(0, 10), about) ?? '',
       ...{ queued, at: started },
     });
   };

@@ -12,6 +12,14 @@ export interface Work {
   readonly database?: boolean;
 }
 
+/** What a run is about in the other systems of the company, where it has any. */
+export interface About {
+  /** Key of an issue. */
+  readonly issue: string | undefined;
+  /** Id of a campaign. */
+  readonly campaign: string | undefined;
+}
+
 export interface Job {
   readonly file: string;
   readonly description: string;
@@ -25,7 +33,7 @@ export interface Job {
   };
   readonly suspended?: boolean;
   /** What its runs are started with, for the day (`2026-03-01`) on which they start. */
-  readonly params?: (day: string) => string;
+  readonly params?: (day: string, about: About) => string;
   readonly steps: readonly Work[];
   /** How probable it is that a run goes wrong, 0 to 1. */
   readonly risk: number;
@@ -35,6 +43,9 @@ export interface Job {
 
 const refused =
   'psql: error: connection to server at "orders-db" (10.0.4.12), port 5432 failed: Connection refused\nexit status 2';
+
+const withValue = (params: string, name: string, value: string | undefined): string =>
+  value === undefined ? params : `${params} ${name}=${value}`;
 
 export const jobs: readonly Job[] = [
   {
@@ -201,6 +212,38 @@ export const jobs: readonly Job[] = [
     suspended: true,
     risk: 0,
     steps: [{ name: 'archive', usually: 60, says: '# files', trouble: 'no bucket' }],
+  },
+  {
+    file: 'deploy_shop',
+    description: 'The shop into production, on working days.',
+    group: 'shop',
+    tags: ['deployment'],
+    schedule: { minute: 20, hours: [14], weekdays: '1-5' },
+    params: (day, { issue }) => withValue(`VERSION=${day}`, 'ISSUE', issue),
+    risk: 0.2,
+    steps: [
+      { name: 'build', usually: 320, says: '# files', trouble: 'npm error code E409\nexit status 1' },
+      { name: 'test', usually: 610, says: '# tests passed', trouble: '3 tests failed\nexit status 1' },
+      {
+        name: 'roll_out',
+        usually: 95,
+        says: '# requests served',
+        trouble: 'pods are not ready after 300 s\nexit status 1',
+      },
+    ],
+  },
+  {
+    file: 'audience_export',
+    description: 'Customers who have bought since, out of the audience of a campaign.',
+    group: 'marketing',
+    tags: ['daily'],
+    schedule: { minute: 0, hours: [5] },
+    params: (day, { campaign }) => withValue(`DATE=${day}`, 'CAMPAIGN_ID', campaign),
+    risk: 0.03,
+    steps: [
+      { name: 'select_customers', usually: 85, says: '# customers', trouble: refused, database: true },
+      { name: 'upload', usually: 40, says: '# addresses', trouble: '413 Payload Too Large\nexit status 1' },
+    ],
   },
 ];
 

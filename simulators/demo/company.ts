@@ -4,7 +4,8 @@ import { Misconfigured } from '../../src/core/errors.ts';
 import type { RunReport } from '../../src/core/run.ts';
 import { inhabit } from '../dagu/company.ts';
 import { startWorkflow } from '../dagu/server.ts';
-import { startTracker } from '../jira/server.ts';
+import { startTracker, type TrackerSimulator } from '../jira/server.ts';
+import type { Campaign } from '../spotify-ads/model.ts';
 import { startAds } from '../spotify-ads/server.ts';
 import { changeAds } from './ads-changes.ts';
 import { askFacts, type Change, type Facts } from './facts.ts';
@@ -51,6 +52,18 @@ export function checkSize(issues: number): void {
     throw new Misconfigured(`the demo needs at least ${fewestIssues} issues, not ${issues}`);
 }
 
+/** Twenty keys from all over the tracker. */
+function keysOf({ state: { store } }: TrackerSimulator): readonly string[] {
+  const apart = Math.ceil(store.byKey.length / 20);
+  return store.byKey.filter((_, place) => place % apart === 0).map((position) => store.keyOf(position));
+}
+
+/** Every other campaign carries the key of the issue that asked for it. */
+function nameAfterIssues(campaigns: readonly Campaign[], keys: readonly string[]): void {
+  for (const [place, campaign] of campaigns.entries())
+    if (place % 2 === 0) campaign.name += ` (${keys[place % keys.length]})`;
+}
+
 /** Starts the three servers. Equal seeds make equal companies all day long (UTC). */
 export async function startCompany(seed: number, issues: number): Promise<DemoCompany> {
   // Midnight UTC of today: the last sprint is this week's.
@@ -60,7 +73,9 @@ export async function startCompany(seed: number, issues: number): Promise<DemoCo
   const ads = await startAds({ seed, now, ...advertising });
   // Dagu's own API lists weeks of runs; the API of the contract lists only current ones.
   const workflow = await startWorkflow({ now, dialect: 'dagu-v2' });
-  const jobs = inhabit(workflow, { seed });
+  const keys = keysOf(tracker);
+  nameAfterIssues([...ads.state.campaigns.values()], keys);
+  const jobs = inhabit(workflow, { seed, issues: keys, campaigns: [...ads.state.campaigns.keys()] });
   return {
     urls: [
       ['tracker', tracker.url],

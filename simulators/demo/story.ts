@@ -38,6 +38,8 @@ export async function play(
   title(`A simulated company with ${plural(issues, 'issue')}, two syncs and a reconcile.`);
   const company = keep(await startCompany(seed, issues), (part) => part.close());
   for (const [name, at] of verbose ? company.urls : []) say(`${name}: ${at}, seed ${seed}`);
+  // Which DAGs deploy, only the company itself knows.
+  await pool.query(`insert into ref.dag_roles values ('deploy_%', 'deployment')`);
   const runs: Ran[] = [];
   const step = async (text: string, names: readonly string[], does: 'sync' | 'reconcile') => {
     title(text);

@@ -38,16 +38,33 @@ async function counts(url: string, tables: readonly string[]): Promise<Record<st
   }
 }
 
-/** What does not hold of the keys and relations that the contract of `bi` names. */
-async function brokenChecks(url: string): Promise<readonly string[]> {
+/** The rows of each query. */
+async function rowsOf(url: string, queries: readonly string[]): Promise<readonly unknown[][]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const found: string[] = [];
-  for (const { says, query } of checks(committed()))
-    if ((await client.query(query)).rows.length > 0) found.push(says);
+  const found: unknown[][] = [];
+  for (const query of queries) found.push((await client.query({ text: query, rowMode: 'array' })).rows);
   await client.end();
   return found;
 }
+
+/** What does not hold of the keys and relations that the contract of `bi` names. */
+async function brokenChecks(url: string): Promise<readonly string[]> {
+  const all = checks(committed());
+  const found = await rowsOf(
+    url,
+    all.map(({ query }) => query),
+  );
+  return all.filter((_, place) => (found[place] ?? []).length > 0).map(({ says }) => says);
+}
+
+/** How the parts of the company belong together. */
+const across = [
+  `select from_kind, to_kind from bi.cross_links where from_kind <> 'issue' group by 1, 2 order by 1, 2`,
+  'select sum(deployments) > 5 from bi.dora_weekly',
+  'select source, status, is_late from bi.late_nights order by 1',
+  `select source, check_name from bi.quality_checks where severity = 'error' and not is_ok`,
+];
 
 type Page = Facts & { readonly url: string; readonly runs: readonly Ran[] };
 
@@ -73,6 +90,15 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const kept = Object.fromEntries(tables.map((each) => [each.table, each.rows + each.deleted]));
   expect(await counts(url, Object.keys(kept))).toEqual(kept);
   expect(await brokenChecks(url)).toEqual([]);
+  const [links, deployments, nights, errors] = await rowsOf(url, across);
+  expect(links).toEqual([
+    ['campaign', 'issue'],
+    ['dag_run', 'campaign'],
+    ['dag_run', 'issue'],
+  ]);
+  expect(deployments).toEqual([[true]]);
+  expect(nights).toEqual(['ads', 'tracker', 'workflow'].map((source) => [source, 'succeeded', false]));
+  expect(errors).toEqual([]);
   open.kill('SIGINT');
   expect((await open.ended).code).toBe(0);
   expect(await counts(url, [])).toBeUndefined();

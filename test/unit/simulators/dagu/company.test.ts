@@ -61,8 +61,8 @@ describe('time goes on', () => {
     const made = patient
       .truth()
       .filter(({ startedAt }) => startedAt !== null && startedAt > now.toISOString());
-    // Two nights, eight times the stock, one Monday and one Tuesday, and the Sunday's model.
-    expect(made).toHaveLength(2 * 2 + 8 + 2 + 1);
+    // Two nights, eight times the stock, one Monday and one Tuesday, the Sunday's model, and Monday's deployment.
+    expect(made).toHaveLength(2 * 3 + 8 + 2 + 1 + 1);
   });
 
   test('every request sees the engine as it is now; a run that is started over the API takes its time and ends', async () => {
