@@ -36,7 +36,7 @@ const parts = [
 
 /**
  * Fills an empty, migrated warehouse with SQL alone, deterministically: hashes take the place of chance, and the last day is yesterday.
- * The schema `fill` exists meanwhile.
+ * The schema `fill` exists meanwhile. Connect as a superuser.
  */
 export async function fillBigWarehouse(
   pool: pg.Pool,

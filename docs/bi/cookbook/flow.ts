@@ -143,14 +143,17 @@ group by 1
 order by 1;`,
     },
     {
-      title: 'How far are the epics?',
-      about: 'Children by category. The epic itself is not counted.',
-      sql: `select epic_issue_key, count(*) as issues, count(*) filter (where not is_open) as done_issues,
-  sum(story_points) as points, sum(story_points) filter (where not is_open) as done_points
-from bi.issues
-where epic_issue_key is not null
-group by epic_issue_key
-order by epic_issue_key;`,
+      title: 'Where did the work stand four weeks ago?',
+      about:
+        'Any field as of any instant: rows are valid from one instant up to the next. Here the status, with the points of that moment.',
+      sql: `select s.value_text as status, count(*) as issues, sum(p.value_number) as points
+from bi.issue_field_history s
+left join bi.issue_field_history p on p.source = s.source and p.issue_id = s.issue_id and p.field_name = 'story_points'
+  and p.valid_from <= now() - interval '28 days' and (p.valid_to > now() - interval '28 days' or p.valid_to is null)
+where s.project_key = 'WEB' and s.field_name = 'status'
+  and s.valid_from <= now() - interval '28 days' and (s.valid_to > now() - interval '28 days' or s.valid_to is null)
+group by s.value_text
+order by s.value_text;`,
     },
     {
       title: 'Who logged how many hours?',

@@ -64,7 +64,7 @@ test.each([
 test('every metric runs, and the Cube model computes the same', async () => {
   const model = readFileSync(new URL('../../../docs/bi/cube.yml', import.meta.url), 'utf8');
   const inCube = new Map(
-    [...model.matchAll(/- name: metric_(\w+)\n +sql: (".*\(.*")/g)].map(([, name, sql = '']) => [
+    [...model.matchAll(/- name: metric_(\w+)\n +sql: (".*")/g)].map(([, name, sql = '']) => [
       name,
       String(JSON.parse(sql)),
     ]),

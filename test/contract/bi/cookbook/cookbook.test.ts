@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { recipes } from '../../../../docs/bi/cookbook.ts';
 import { fillDemoWarehouse } from '../../../support/demo-warehouse.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
@@ -25,7 +25,10 @@ beforeAll(async () => {
   await client.query('begin isolation level repeatable read');
   await client.query(fs.readFileSync(new URL('company.sql', import.meta.url), 'utf8'));
   world = await readWorld(client);
+  await client.query('savepoint questions');
 }, 120_000);
+// A question that fails must not fail the others.
+afterEach(async () => void (await client.query('rollback to savepoint questions')));
 afterAll(async () => {
   client.release(true);
   await database.drop();

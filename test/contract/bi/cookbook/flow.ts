@@ -6,6 +6,7 @@ import {
   type Issue,
   monthOf,
   percentile,
+  pointsAt,
   type Stay,
   sum,
   type World,
@@ -207,17 +208,18 @@ export const flow: Truths = {
       (group) => ['created', 'done', 'reopened'].map((of) => group.filter(({ what }) => what === of).length),
     );
   },
-  'How far are the epics?': (world) =>
-    grouped(
-      world.issues.filter(({ epic }) => typeof epic === 'string'),
-      ({ epic }) => [epic ?? ''],
+  'Where did the work stand four weeks ago?': (world) => {
+    const then = world.now - 28 * day;
+    const existing = world.issues.filter(({ project, created }) => project === 'WEB' && created <= then);
+    return grouped(
+      existing,
+      (issue) => [issue.stays.findLast(({ from }) => from <= then)?.status ?? ''],
       (group) => {
-        const done = group.filter(({ category }) => category === 'done');
-        const points = (list: readonly Issue[]): number | undefined =>
-          list.some((each) => each.points !== null) ? sum(list.map((each) => each.points)) : undefined;
-        return [group.length, done.length, points(group), points(done)];
+        const points = group.flatMap((issue) => pointsAt(issue, then) ?? []);
+        return [group.length, points.length === 0 ? undefined : sum(points)];
       },
-    ),
+    );
+  },
   'Who logged how many hours?': `select u.display_name, to_char(w.started_at at time zone z.name, 'YYYY-MM-01'),
       round(sum(w.time_spent_seconds) / 3600.0, 2)
     from tracker.worklogs w join tracker.issues i on i.id = w.issue_id and i._deleted_at is null

@@ -29,7 +29,6 @@ export interface Issue {
   readonly created: number;
   readonly resolved: number | undefined;
   readonly due: string | undefined;
-  readonly epic: string | undefined;
   readonly changes: readonly FieldChange[];
   readonly stays: readonly Stay[];
   /** The sprints that it is in today. */
@@ -81,7 +80,7 @@ export async function readWorld(client: pg.ClientBase): Promise<World> {
   );
   const changes = Map.groupBy(
     await rows<FieldChange & { issue: string }>(`select issue_id::text as issue, ${ms('changed_at')} as at,
-      field_id as field, from_id as was, to_id as became from tracker.issue_changelog
+      field_id as field, coalesce(from_id, from_text) as was, coalesce(to_id, to_text) as became from tracker.issue_changelog
       order by changed_at, history_id, item`),
     ({ issue }) => issue,
   );
@@ -93,8 +92,7 @@ export async function readWorld(client: pg.ClientBase): Promise<World> {
   const issues = await rows<Omit<Issue, 'changes' | 'stays' | 'sprints'> & { status: string }>(
     `select i.id::text as id, i.key, p.key as project, t.name as type, s.category, i.status_id::text as status,
       i.reporter_id as reporter, i.assignee_id as assignee, i.story_points::float8 as points, ${ms('i.created_at')} as created,
-      ${ms('i.resolved_at')} as resolved, i.due_date::text as due,
-      case when i.epic_id is null then i.epic_key else (select e.key from tracker.issues e where e.id = i.epic_id) end as epic
+      ${ms('i.resolved_at')} as resolved, i.due_date::text as due
      from tracker.issues i join tracker.projects p on p.id = i.project_id
      join tracker.issue_types t on t.id = i.issue_type_id join tracker.statuses s on s.id = i.status_id
      where i._deleted_at is null and i.security_level is null`,
@@ -139,7 +137,7 @@ function staysOf(
   return visited.map((visit, n) => ({ ...visit, to: visited[n + 1]?.from }));
 }
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 export const days = (duration: number): number => Math.max(0, duration) / dayMs;
 export const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
@@ -167,4 +165,23 @@ export function grouped<T>(
 ): readonly (readonly unknown[])[] {
   const groups = Map.groupBy(list, (each) => JSON.stringify(key(each)));
   return [...groups].map(([parts, group]) => [...JSON.parse(parts), ...of(group)]);
+}
+
+/** The value of a field at an instant: what the last change until then made it, else what the next one found, else today's. */
+export function valueAt(
+  issue: Issue,
+  field: string,
+  at: number,
+  today: string | undefined,
+): string | undefined {
+  const changes = issue.changes.filter((change) => change.field === field);
+  const latest = changes.findLast((change) => change.at <= at);
+  if (latest !== undefined) return latest.became;
+  const next = changes.find((change) => change.at > at);
+  return next === undefined ? today : next.was;
+}
+
+export function pointsAt(issue: Issue, at: number): number | undefined {
+  const points = valueAt(issue, 'customfield_10016', at, String(issue.points ?? ''));
+  return points === undefined || points === null || points === '' ? undefined : Number(points);
 }
