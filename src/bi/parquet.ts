@@ -73,9 +73,11 @@ async function* fetched(client: ClientBase, select: string, signal?: AbortSignal
   await client.query('close exported');
 }
 
-/** A row group ends at so many rows, or characters of them: both bound the memory. */
+/** A row group ends at so many rows, or at about so many bytes of values: this bounds the memory. */
 const groupRows = 100_000;
-const groupCharacters = 64_000_000;
+const groupBytes = 32_000_000;
+/** What a value takes besides its characters. */
+const valueBytes = 16;
 
 /** A file that is compressed by zstd. */
 class ParquetFile {
@@ -87,7 +89,7 @@ class ParquetFile {
   readonly #columns: readonly Column[];
   readonly #writer: ParquetWriter;
   #held = 0;
-  #characters = 0;
+  #bytes = 0;
 
   constructor({ folder, view, version }: Writing, part: string, columns: readonly Column[]) {
     this.part = part;
@@ -106,11 +108,11 @@ class ParquetFile {
       const value = text === null ? null : column.encoding.parse(text);
       column.held.push(value);
       if (column.encoding.scale !== undefined && typeof value === 'bigint') column.sum += value;
-      this.#characters += text?.length ?? 0;
+      this.#bytes += valueBytes + (text?.length ?? 0);
     });
     this.rows += 1;
     this.#held += 1;
-    if (this.#held === groupRows || this.#characters >= groupCharacters) this.#writeGroup();
+    if (this.#held === groupRows || this.#bytes >= groupBytes) this.#writeGroup();
   }
 
   /** Writes what is held, and the end of the file. */
@@ -124,7 +126,7 @@ class ParquetFile {
     this.#writer.write({ columnData, rowGroupSize: groupRows });
     for (const column of this.#columns) column.held = [];
     this.#held = 0;
-    this.#characters = 0;
+    this.#bytes = 0;
   }
 }
 

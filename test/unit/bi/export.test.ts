@@ -80,6 +80,27 @@ test('every view is read back by DuckDB with the same rows, and the same exact v
   expect(found).toEqual(await inPostgres(query(epoch, 'bi.odd_values')));
 });
 
+test('rows that do not fit into memory are written in groups', async () => {
+  const { pool } = database.warehouse;
+  await pool.query(
+    `create view bi.long_texts as select n, repeat('x', 1000000) as words from generate_series(1, 40) n`,
+  );
+  onTestFinished(async () => void (await pool.query('drop view bi.long_texts')));
+  await exported('groups', { views: ['long_texts'] });
+  const files = filesOf('groups', 'long_texts');
+  expect(
+    await inDuck(
+      `select row_group_id, row_group_num_rows from parquet_metadata(${files}) where column_id = 0 order by 1`,
+    ),
+  ).toEqual([
+    ['0', '32'],
+    ['1', '8'],
+  ]);
+  expect(await inDuck(`select count(distinct n), sum(length(words)) from read_parquet(${files})`)).toEqual([
+    ['40', '40000000'],
+  ]);
+});
+
 test('types are those that a warehouse knows', async () => {
   await exported('types', { views: ['odd_values'] });
   const described = await inDuck(
