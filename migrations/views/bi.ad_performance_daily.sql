@@ -91,11 +91,14 @@ select
   n.listeners_day,
   n.new_listeners_day,
   n.paid_listens_reach_day,
-  n.paid_listens_frequency_day
+  n.paid_listens_frequency_day,
+  a.asset_id,
+  x.name as asset_name
 from ads.daily_numbers n
 left join ads.ads a on a.source_id = n.source_id and a.id = n.entity_id
 left join ads.ad_sets st on st.source_id = n.source_id and st.id = coalesce(a.ad_set_id, n.parent_entity_id)
 left join ads.campaigns c on c.source_id = n.source_id and c.id = st.campaign_id
+left join ads.assets x on x.source_id = n.source_id and x.id = a.asset_id
 where n.entity_type = 'AD';
 
 comment on view bi.ad_performance_daily is 'What every ad did on every day, with what is above it; one row per ad and day with delivery. The main table of advertising. Facts of deleted ads stay.';
@@ -191,3 +194,5 @@ comment on column bi.ad_performance_daily.listeners_day is 'Different people who
 comment on column bi.ad_performance_daily.new_listeners_day is 'Different people who listened on this day to what is promoted for the first time; never sum it.';
 comment on column bi.ad_performance_daily.paid_listens_reach_day is 'Different people with a paid listen on this day; never sum it: people repeat.';
 comment on column bi.ad_performance_daily.paid_listens_frequency_day is 'Paid listens by their reach of this day, as reported; never sum or average it.';
+comment on column bi.ad_performance_daily.asset_id is 'The creative of the ad, see bi.assets.';
+comment on column bi.ad_performance_daily.asset_name is 'Name of the creative.';

@@ -58,13 +58,13 @@ order by entity_id, age;`,
     {
       title: 'Which creative works best?',
       about: 'Ads side by side: how often they are clicked, and how often they are heard to the end.',
-      sql: `select a.asset_name, p.currency, count(distinct p.ad_id) as ads, sum(p.impressions)::bigint as impressions,
-  round(sum(p.clicks)::numeric / nullif(sum(p.impressions), 0), 6) as ctr,
-  round(sum(p.completes)::numeric / nullif(sum(p.starts), 0), 6) as completion_ratio
-from bi.ad_performance_daily p
-join bi.ads a on a.source = p.source and a.ad_id = p.ad_id
-group by a.asset_name, p.currency
-order by ctr desc, a.asset_name;`,
+      sql: `select asset_name, currency, count(distinct ad_id) as ads, sum(impressions)::bigint as impressions,
+  round(sum(clicks)::numeric / nullif(sum(impressions), 0), 6) as ctr,
+  round(sum(completes)::numeric / nullif(sum(starts), 0), 6) as completion_ratio
+from bi.ad_performance_daily
+where asset_id is not null
+group by asset_name, currency
+order by ctr desc, asset_name;`,
     },
     {
       title: 'How many people did each campaign reach?',

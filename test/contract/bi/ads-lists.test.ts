@@ -111,7 +111,7 @@ test('an audience says who uses it: live ad sets that aim at it or leave it out'
   );
 });
 
-test('an asset says how many live ads use it, and as what', async () => {
+test('an asset says how many live ads use it, and as what; facts of a deleted ad keep its name', async () => {
   await insert('ads.assets (source_id, id, ad_account_id, name, type, archived, duration_ms, _deleted_at)', [
     `1, 'song', 'acc', 'Song', 'AUDIO', null, 30500, null`,
     `1, 'face', 'acc', 'Face', 'IMAGE', true, null, now()`,
@@ -127,6 +127,14 @@ test('an asset says how many live ads use it, and as what', async () => {
       'Namesake | false | false | - | 0 | 0 | 0 | 0',
     ],
   );
+  await insert('ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id)', [
+    `1, 'AD', 'b', '2024-03-01', 'acc'`,
+    `1, 'AD', 'unknown', '2024-03-01', 'acc'`,
+  ]);
+  await shows('select ad_name, asset_id, asset_name from bi.ad_performance_daily order by ad_id', [
+    'Ad b | song | Song',
+    '- | - | -',
+  ]);
 });
 
 test('an ad set shows its category and how often one person may hear it', async () => {
