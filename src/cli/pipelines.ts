@@ -204,7 +204,8 @@ export async function current({ parts, signal, say }: Opening): Promise<Warehous
 export async function filled({ parts }: Context): Promise<Warehouse> {
   const warehouse = await parts.warehouse(briefRetryMs);
   const { address } = warehouse;
-  const missing = await pendingSteps(warehouse, await parts.config());
+  // What the views are told waits for the next run.
+  const missing = (await pendingSteps(warehouse, await parts.config())).filter((step) => step !== 'settings');
   const { rows } = await warehouse.pool.query(`select where to_regclass('ops.runs') is not null`);
   if (rows.length > 0 && missing.length === 0) return warehouse;
   const empty = `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`;

@@ -2,6 +2,7 @@ import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import { loweredMaxResults } from '../../simulators/shared/faults.ts';
 import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core/errors.ts';
 import type { RunReport } from '../../src/core/run.ts';
+import { staleFacts } from '../support/facts.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { books, checkpoints, expectThat, same, watermarks } from './checks.ts';
@@ -97,6 +98,8 @@ async function checked(name: string, rig: Rig, world: World, step: RunStep): Pro
   await books(name, rig.rows, report);
   await watermarks(name, rig.rows, step.run, report, before);
   await nothingMissing(name, rig, world);
+  const stale = await staleFacts(rig.rows);
+  expectThat(stale.length === 0, `${name}: facts that a rebuild makes otherwise: ${stale.join('; ')}`);
   if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
   if (step.run === 'reconcile') await onlyTheDeleted(name, rig, world, id, started);
   return report;

@@ -1,4 +1,4 @@
-type Query = (text: string) => Promise<{ readonly rows: readonly object[] }>;
+type Rows = (query: string) => Promise<readonly object[]>;
 
 /** Tables of schema tracker that hold stored facts, or help to keep them. */
 export const factTables = [
@@ -7,17 +7,17 @@ export const factTables = [
 ];
 
 /** All stored facts of the tracker, each as a line of its table. */
-async function factsIn(query: Query): Promise<readonly string[]> {
+async function factsIn(rowsOf: Rows): Promise<readonly string[]> {
   const all = factTables.map((name) => `select '${name} ' || t::text as line from tracker.${name} t`);
-  const { rows } = await query(`select line from (${all.join(' union all ')}) lines order by line`);
+  const rows = await rowsOf(`select line from (${all.join(' union all ')}) lines order by line`);
   return rows.map((row) => String(Reflect.get(row, 'line')));
 }
 
 /** Makes all facts anew. Gives the lines before and after that differ: none, if every write has kept them. */
-export async function staleFacts(query: Query): Promise<readonly string[]> {
-  const kept = await factsIn(query);
-  await query('select tracker.derive_all()');
-  const made = await factsIn(query);
+export async function staleFacts(rowsOf: Rows): Promise<readonly string[]> {
+  const kept = await factsIn(rowsOf);
+  await rowsOf('select tracker.derive_all()');
+  const made = await factsIn(rowsOf);
   const [before, after] = [new Set(kept), new Set(made)];
   return [
     ...kept.filter((line) => !after.has(line)).map((line) => `kept ${line}`),

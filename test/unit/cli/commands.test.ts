@@ -459,12 +459,31 @@ test('migrate brings an empty database up to date, once', async () => {
   const files = fs.readdirSync(new URL('../../../migrations', import.meta.url));
   const steps = files.filter((file) => file.endsWith('.sql')).sort();
   const planned = JSON.parse((await tidemark('migrate --dry-run --json', at)).out);
-  expect(planned.pending).toEqual([...steps.map((step) => step.replace('.sql', '')), 'tables', 'views']);
+  expect(planned.pending).toEqual([
+    ...steps.map((step) => step.replace('.sql', '')),
+    'tables',
+    'settings',
+    'facts',
+    'views',
+  ]);
   expect((await tidemark('migrate', at)).out).toBe(
     planned.pending.map((step: string) => `applied ${step}\n`).join(''),
   );
   expect((await tidemark('migrate', at)).out).toContain('is up to date');
+  const otherZone = { env: { ...at.env, TIDEMARK_REPORTING_TIME_ZONE: 'Asia/Tokyo' } };
+  expect((await tidemark('migrate', otherZone)).out).toBe('applied settings\n');
   await empty.drop();
+});
+
+test('derive makes facts anew that were lost', async () => {
+  const first = `select min(issue_id)::text as id from tracker.issue_facts`;
+  const [{ id }] = await query(first);
+  await query(`delete from tracker.issue_facts where issue_id = ${id}`);
+  expect((await run('derive --all')).out).toMatch(
+    /^All facts of .* are derived anew; it took \d+\.\d s\.\n$/,
+  );
+  expect(await query(first)).toEqual([{ id }]);
+  expect((await run('derive')).code).toBe(2);
 });
 
 test('simulate prints what belongs into .env, answers, and ends with 0 when asked to', async () => {
