@@ -23,16 +23,9 @@ set cta_url = 'https://' || case when n % 2 = 0 then 'shop' else 'www' end || '.
 from (select id, row_number() over (order by id) as n from ads.ads) o
 where o.id = ads.id;
 
--- The exports are taken for deployments, and bugs for incidents.
-insert into ref.dag_roles (dag_pattern, role) values ('billing%', 'deployment');
+-- The shop is deployed, and bugs count as incidents.
+insert into ref.dag_roles (dag_pattern, role) values ('deploy_%', 'deployment');
 insert into ref.incident_rules (field, pattern) values ('issue_type', 'bug');
-
--- A campaign of each account is named after the first issue of a project.
-update ads.campaigns set name = (array['WEB-1', 'PAY-1'])[n] || ' ' || name
-from (
-  select min(id) as id, row_number() over (order by ad_account_id) as n from ads.campaigns group by ad_account_id
-) o
-where o.id = campaigns.id;
 
 -- Nights before the demo: in time, failed, missing, late, in time.
 insert into ops.runs (run_id, pipeline, source_id, kind, status, epoch, started_at, finished_at)

@@ -30,7 +30,7 @@ export const operations: Truths = {
   'How does the company deliver?': (world) => {
     const weeks = Array.from({ length: 13 }, (_, n) => weekOf(world.now - n * 7 * 86_400_000));
     const oldest = dateOf(world.now - 84 * 86_400_000);
-    const deployments = world.runs.filter(({ dag }) => dag === 'billing_export');
+    const deployments = world.runs.filter(({ dag }) => dag === 'deploy_shop');
     const done = world.issues
       .map(lifeOf)
       .flatMap(({ started, doneAt }) =>
@@ -64,7 +64,7 @@ export const operations: Truths = {
       union all select 'ads', 'ads.audiences', name, _deleted_at::date from ads.audiences where _deleted_at is not null
     ) d (schema, table_name, record, day) on d.schema = s.name`,
   'Which issue belongs to which campaign?': `select i.key, s.name, c.name, a.currency_code, sum(r.spend)
-    from ads.campaigns c join tracker.issues i on starts_with(c.name, i.key || ' ') join tracker.statuses s on s.id = i.status_id
+    from ads.campaigns c join tracker.issues i on position('(' || i.key || ')' in c.name) > 0 join tracker.statuses s on s.id = i.status_id
     join ads.ad_accounts a on a.id = c.ad_account_id
     join ads.report_daily r on r.entity_type = 'CAMPAIGN' and r.entity_id = c.id group by 1, 2, 3, 4`,
 };
@@ -87,7 +87,7 @@ function restoredDeployments({ runs }: World): readonly Restored[] {
   const restored: Restored[] = [];
   let failedAt: number | undefined;
   for (const { dag, state, finished } of runs.toSorted((a, b) => a.finished - b.finished)) {
-    if (dag !== 'billing_export') continue;
+    if (dag !== 'deploy_shop') continue;
     if (state === 'failed') failedAt ??= finished;
     if (state !== 'succeeded' || failedAt === undefined) continue;
     restored.push({ at: finished, hours: (finished - failedAt) / 3_600_000 });
