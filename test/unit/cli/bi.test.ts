@@ -12,6 +12,7 @@ const run = (words: string) => tidemark(words, { env: { DATABASE_URL: database.u
 
 beforeAll(async () => {
   database = await testDatabase();
+  expect(await run('migrate')).toMatchObject({ code: 0 });
 });
 afterAll(async () => {
   await asOwner((client) => client.query(`drop owned by ${reader}; drop role ${reader}`), database.name);
