@@ -213,10 +213,15 @@ async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
   }
 }
 
-/** Replaces outdated views in place. Where Postgres cannot, all views are dropped and made anew, with the grants that they had. */
+/**
+ * Replaces outdated views in place. Where Postgres cannot, all views are dropped and made anew, with the grants that they had. The views that
+ * syncs made of them follow.
+ */
 async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan): Promise<void> {
   // A view of that name by another program fails as a duplicate.
   const create = (text: string): RawBuilder<unknown> => sql.raw(text.replace('create or replace', 'create'));
+  const generated = await generatedViews(trx);
+  let grants: readonly string[] = [];
   await sql`savepoint views`.execute(trx);
   try {
     for (const view of outdated.filter(({ kind }) => kind === 'view'))
@@ -224,15 +229,26 @@ async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan)
   } catch (error) {
     if (codeOf(error) !== otherColumns) throw error;
     await sql`rollback to savepoint views`.execute(trx);
-    const made = views.filter(isApplied).map(({ name }) => name);
-    const grants = await grantsOn(trx, made);
+    const made = [...views.filter(isApplied).map(({ name }) => name), ...generated];
+    grants = await grantsOn(trx, made);
     await dropViews(trx, [...former, ...made]);
     for (const { text } of views) await create(text).execute(trx);
-    for (const grant of grants) await sql.raw(grant).execute(trx);
   }
+  if (generated.length > 0)
+    await sql`select ops.make_issues_wide(source_id) from ops.issues_wide_views`.execute(trx);
+  for (const grant of grants) await sql.raw(grant).execute(trx);
   if (former.length === 0) return;
   await dropViews(trx, former);
   await sql`delete from ops.definitions where name = any (${former})`.execute(trx);
+}
+
+async function generatedViews(trx: Db): Promise<readonly string[]> {
+  const table = await sql`select where to_regclass('ops.issues_wide_views') is not null`.execute(trx);
+  if (table.rows.length === 0) return [];
+  const { rows } = await sql<{ name: string }>`
+    select 'bi.' || view_name as name from ops.issues_wide_views
+    where to_regclass('bi.' || view_name) is not null`.execute(trx);
+  return rows.map(({ name }) => name);
 }
 
 /** In one statement, because they may read each other. */

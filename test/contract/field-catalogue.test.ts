@@ -256,3 +256,22 @@ describe('a field that reappears gives all issues its values', () => {
     expect(reasons()).toEqual([]);
   });
 });
+
+test('a sync makes a view with the custom fields of the site, and adds those that it gets', async () => {
+  await synced();
+  const { fields } = rig.tracker.state;
+  const columns = async () => {
+    const { rows } = await rig.database.warehouse.pool.query<{ name: string }>(
+      `select column_name as name from information_schema.columns where table_name = 'issues_wide_tracker' order by ordinal_position`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const before = await columns();
+  const field = fields.get(team);
+  if (field === undefined) throw new Error(`the site has no ${team}`);
+  fields.set('customfield_99999', { ...field, id: 'customfield_99999', name: 'Ärger mit Öl' });
+  fields.set(team, { ...field, name: 'Renamed' });
+  await syncAfter(hour);
+  expect(await columns()).toEqual([...before, 'arger_mit_ol']);
+  expect(await rig.rows('select 1 from bi.issues_wide_tracker')).toHaveLength(all());
+});

@@ -62,8 +62,13 @@ const looking = (catalogs: readonly string[], filled: readonly string[]): string
 const cleaning = (filled: readonly string[]): string => `
   do $$
   declare
+    made text;
     names text := (select string_agg(name, ', ') from (${stored}) tables where name <> all ('{${filled.join(',')}}'));
   begin
+    -- A sync of a tracker makes one.
+    for made in select relname from pg_class where relnamespace = to_regnamespace('bi') and relname ~ '^issues_wide_' loop
+      execute format('drop view bi.%I cascade', made);
+    end loop;
     if names is not null then
       execute 'truncate ' || names || ' restart identity cascade';
     end if;

@@ -2,7 +2,7 @@
 
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Fallback, Stream } from '../../../core/stream.ts';
+import type { Afterwards, Fallback, Stream } from '../../../core/stream.ts';
 import { single } from '../../../reading/paginators.ts';
 import type { Readable } from '../columns.ts';
 import {
@@ -15,11 +15,19 @@ import { listing } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
 
+/** The site's custom fields become columns of `bi.issues_wide_<source>`. Does nothing where they are as before. */
+const issuesWide: Afterwards = {
+  sql: `
+    select warning from ops.make_issues_wide($1::smallint) warning
+    where $2::bigint is not null and $3::timestamptz is not null`,
+};
+
 export const fields = ({ http }: Tracker): Stream =>
   entities(`GET ${fieldSearch}`, tables.fields, {
     by: 'list',
     about: "Fields of issues, the site's own ones and those of single projects included.",
     read: (_slice, _context, signal) => readFields(http, signal),
+    afterwards: [issuesWide],
   });
 
 /**
