@@ -30,24 +30,27 @@ from (
     select
       date_trunc('week', r.start_date::timestamp)::date as week_start,
       case r.state when 'failed' then 'failed_deployment' else 'deployment' end as event,
-      null::numeric as hours
+      null::double precision as hours
     from bi.workflow_runs r
     where r.dag_role = 'deployment' and r.state in ('succeeded', 'failed')
     union all
     select
-      date_trunc('week', c.done_date::timestamp)::date,
+      date_trunc('week', f.last_done_at at time zone ops.reporting_time_zone())::date,
       'done_issue',
-      case when c.first_started_at is not null then greatest(0, extract(epoch from c.done_at - c.first_started_at)) end
-        / 3600
-    from bi.issue_cycle_times c
-    where c.done_at is not null
+      case
+        when f.first_started_at is not null
+          then greatest(0, extract(epoch from f.last_done_at - f.first_started_at)::double precision / 3600)
+      end
+    from tracker.issue_facts f
+    where f.is_done
     union all
-    select date_trunc('week', i.opened_date::timestamp)::date, 'opened_incident', null
+    select date_trunc('week', v.on_date::timestamp)::date, v.event, v.hours
     from bi.incidents i
-    union all
-    select date_trunc('week', i.resolved_date::timestamp)::date, 'resolved_incident', i.restore_hours
-    from bi.incidents i
-    where i.resolved_at is not null
+    cross join lateral (values
+      ('opened_incident', i.opened_date, null),
+      ('resolved_incident', i.resolved_date, i.restore_hours::double precision)
+    ) v (event, on_date, hours)
+    where v.on_date is not null
     union all
     select c.week_start, 'week', null
     from bi.calendar c

@@ -14,26 +14,27 @@ select
   )::numeric(18,3) as restore_hours
 from (
   select
-    c.source,
+    s.name as source,
     'issue' as kind,
-    c.issue_id as id,
-    c.issue_key as name,
-    c.created_at as opened_at,
-    c.done_at as resolved_at
-  from (
-    select t.source_id, i.id
-    from ref.incident_rules r
-    join tracker.issue_types t on t.name ilike r.pattern
-    join tracker.issues i on i.source_id = t.source_id and i.issue_type_id = t.id
-    where r.field = 'issue_type'
-    union
-    select l.source_id, l.issue_id
-    from ref.incident_rules r
-    join tracker.issue_labels l on l.label ilike r.pattern
-    where r.field = 'label'
-  ) x
-  join ops.sources s on s.source_id = x.source_id
-  join bi.issue_cycle_times c on c.source = s.name and c.issue_id = x.id::text
+    i.id::text as id,
+    i.key as name,
+    i.created_at as opened_at,
+    case when f.is_done then f.last_done_at end as resolved_at
+  from tracker.issues i
+  join tracker.issue_facts f on f.source_id = i.source_id and f.issue_id = i.id
+  join ops.sources s on s.source_id = i.source_id
+  where (i.source_id, i.issue_type_id) in (
+      select t.source_id, t.id
+      from ref.incident_rules r
+      join tracker.issue_types t on t.name ilike r.pattern
+      where r.field = 'issue_type'
+    )
+    or (i.source_id, i.id) in (
+      select l.source_id, l.issue_id
+      from ref.incident_rules r
+      join tracker.issue_labels l on l.label ilike r.pattern
+      where r.field = 'label'
+    )
   union all
   select d.source, 'failed_deployment', d.dag_run_id, d.dag_name, d.ended_at, d.restored_at
   from (
