@@ -10,7 +10,11 @@ select
   (
     select min(t.scheduled_for)
     from ops.ticks t
-    where t.pipeline in (x.source, 'nightly')
+    where (
+        t.pipeline = x.source
+        or t.pipeline = 'nightly'
+        and not exists (select from ops.schedules own where own.pipeline = x.source and own.does = 'sync')
+      )
       and t.does in ('sync', 'full')
       and (t.scheduled_for at time zone ops.reporting_time_zone())::date = x.night_date
   ) as scheduled_at,
@@ -92,7 +96,7 @@ comment on column bi.late_nights.night_date is 'Day in the reporting time zone o
 comment on column bi.late_nights.status is 'Of the last sync of the night, see bi.sync_runs.status: succeeded, partly_failed (a stream failed or a receipt does not match), failed, running, …; missing: none began.';
 comment on column bi.late_nights.is_late is 'True where no complete sync had ended by promised_at, which a night without any never has; a sync that still has time is not late.';
 comment on column bi.late_nights.promised_at is 'By when it had to be complete (UTC): the freshness promise after the start of the last complete sync of an earlier night, nights without one passed over. Null before the first complete one.';
-comment on column bi.late_nights.scheduled_at is 'When the schedule of Tidemark was first due that day (UTC); null where something else starts the syncs.';
+comment on column bi.late_nights.scheduled_at is 'When its schedule, or that of nightly, was first due that day (UTC); null where something else starts the syncs.';
 comment on column bi.late_nights.started_at is 'When the first sync of the night began (UTC); null if it is missing.';
 comment on column bi.late_nights.finished_at is 'When the first complete sync ended (UTC), else when the last one ended; null while none has.';
 comment on column bi.late_nights.duration_seconds is 'Seconds from started_at to finished_at, pauses between several syncs included.';

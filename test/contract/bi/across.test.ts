@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadVocabulary, reading } from './reading.ts';
 
@@ -139,4 +140,12 @@ test('a receipt matches when nothing is missing between expected, read and store
       '7 | tracker | issues | 2 | - | failed | - | - | - | -',
     ],
   );
+});
+
+test('the lists of the page can be filled as it says', async () => {
+  const page = fs.readFileSync(new URL('../../../docs/warehouse.md', import.meta.url), 'utf8');
+  const statements = page.match(/^insert into ref\..*;$/gm) ?? [];
+  const lists = await read(`select tablename from pg_tables where schemaname = 'ref' order by 1`);
+  expect(statements.map((one) => /ref\.(\w+)/.exec(one)?.[1]).sort()).toEqual(lists);
+  for (const statement of statements) await read(statement);
 });

@@ -63,6 +63,11 @@ const { insert, read, shows } = reading(async () => {
     `'tracker', 'full', ${ago(3, '1 hour')}, 'b', 'x'`,
     `'tracker', 'reconcile', ${ago(3, '30 minutes')}, 'c', 'x'`,
     `'ads', 'sync', ${ago(3, '10 minutes')}, 'd', 'x'`,
+    `'nightly', 'sync', ${ago(4, '2 hours')}, 'e', 'x'`,
+  ]);
+  await insert('ops.schedules (pipeline, does, cron, time_zone)', [
+    `'tracker', 'reconcile', '0 3 * * 0', 'UTC'`,
+    `'midnight', 'sync', '0 23 * * *', 'UTC'`,
   ]);
 });
 
@@ -111,6 +116,13 @@ test('a night says by when it was due, and when its schedule was', async () => {
     `select promised_at = ${ago(3, '4 hours')}, scheduled_at = ${ago(3, '1 hour')}, started_at = ${ago(3, '2 hours')},
       finished_at = ${ago(3, '5 hours')} from bi.late_nights where source = 'tracker' and night_date = ${today} - 3`,
     ['true | true | true | true'],
+  );
+});
+
+test('a source with a schedule of its own is not due with nightly', async () => {
+  await shows(
+    `select source, scheduled_at = ${ago(4, '2 hours')} from bi.late_nights where night_date = ${today} - 4 order by 1`,
+    ['midnight | -', 'tracker | true'],
   );
 });
 
