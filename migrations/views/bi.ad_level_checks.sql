@@ -10,7 +10,8 @@ select
   v.upper_level,
   v.lower_sum::numeric(28,6) as lower_sum,
   v.upper_sum::numeric(28,6) as upper_sum,
-  (v.lower_sum - v.upper_sum)::numeric(28,6) as difference
+  (v.lower_sum - v.upper_sum)::numeric(28,6) as difference,
+  d.is_final
 from (
   select
     source_id,
@@ -27,7 +28,8 @@ from (
     coalesce(sum(clicks) filter (where entity_type = 'AD'), 0) as ad_clicks,
     coalesce(sum(clicks) filter (where entity_type = 'AD_SET'), 0) as ad_set_clicks,
     coalesce(sum(clicks) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_clicks,
-    coalesce(sum(clicks) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_clicks
+    coalesce(sum(clicks) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_clicks,
+    bool_and(is_final) as is_final
   from (
     -- One row per level first: the million rows are added up once.
     select
@@ -37,7 +39,8 @@ from (
       entity_type,
       sum(spend) as spend,
       sum(impressions) as impressions,
-      sum(clicks) as clicks
+      sum(clicks) as clicks,
+      bool_and(is_final) as is_final
     from ads.report_daily
     group by source_id, ad_account_id, day, entity_type
   ) by_level
@@ -71,3 +74,4 @@ comment on column bi.ad_level_checks.upper_level is 'The level that it is compar
 comment on column bi.ad_level_checks.lower_sum is 'Sum over the ads of the account; 0 if no ad has a row. Adds up over days of one measure, upper_level and currency.';
 comment on column bi.ad_level_checks.upper_sum is 'Sum over the upper level; 0 if it has no row. Adds up in the same way.';
 comment on column bi.ad_level_checks.difference is 'lower_sum less upper_sum. Adds up in the same way.';
+comment on column bi.ad_level_checks.is_final is 'True once no number of the account and day is expected to be restated; before, levels may differ because they were read at different times.';

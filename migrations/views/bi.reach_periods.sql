@@ -6,7 +6,9 @@ select
   ac.currency_code as currency,
   r.entity_type,
   r.entity_id,
-  coalesce(ad.name, st.name, c.name, r.entity_name) as entity_name,
+  coalesce(
+    ad.name, st.name, c.name, case r.entity_type when 'AD_ACCOUNT' then ac.name end, r.entity_name
+  ) as entity_name,
   'LIFETIME' as period,
   r.start_at as period_start_at,
   r.end_at as period_end_at,

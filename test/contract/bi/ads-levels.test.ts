@@ -107,30 +107,30 @@ test('facts of what was deleted or never known stay, with the names that are kno
 });
 
 test('the levels that disagree are named, with both sums; a level without rows counts as 0', async () => {
-  await insert(`ads.report_daily (${columns}, spend, impressions, clicks)`, [
+  await insert(`ads.report_daily (${columns}, spend, impressions, clicks, is_final)`, [
     // All agree.
-    ...levels.map((level) => `1, '${level}', 'x', '2024-05-04', 'usd', 5.5, 100, 1`),
+    ...levels.map((level) => `1, '${level}', 'x', '2024-05-04', 'usd', 5.5, 100, 1, true`),
     // Two ads against one ad set: equal sums. The campaign says less, the account has no row.
-    `1, 'AD', 'x', '2024-05-05', 'usd', 1.000001, 10, null`,
-    `1, 'AD', 'y', '2024-05-05', 'usd', 2, 20, null`,
-    `1, 'AD_SET', 'x', '2024-05-05', 'usd', 3.000001, 30, null`,
-    `1, 'CAMPAIGN', 'x', '2024-05-05', 'usd', 3, 30, 2`,
+    `1, 'AD', 'x', '2024-05-05', 'usd', 1.000001, 10, null, false`,
+    `1, 'AD', 'y', '2024-05-05', 'usd', 2, 20, null, false`,
+    `1, 'AD_SET', 'x', '2024-05-05', 'usd', 3.000001, 30, null, true`,
+    `1, 'CAMPAIGN', 'x', '2024-05-05', 'usd', 3, 30, 2, false`,
     // The same account of another source.
-    `2, 'AD', 'x', '2024-05-05', 'eur', 9, null, null`,
-    `2, 'AD_SET', 'x', '2024-05-05', 'eur', 9, null, null`,
-    `2, 'CAMPAIGN', 'x', '2024-05-05', 'eur', 9, null, null`,
-    `2, 'AD_ACCOUNT', 'x', '2024-05-05', 'eur', 8, null, null`,
+    `2, 'AD', 'x', '2024-05-05', 'eur', 9, null, null, true`,
+    `2, 'AD_SET', 'x', '2024-05-05', 'eur', 9, null, null, true`,
+    `2, 'CAMPAIGN', 'x', '2024-05-05', 'eur', 9, null, null, true`,
+    `2, 'AD_ACCOUNT', 'x', '2024-05-05', 'eur', 8, null, null, true`,
   ]);
   await shows(
     `select source, date_day::text, ad_account_name, currency, measure, lower_level, upper_level,
-       lower_sum::float, upper_sum::float, difference::float
+       lower_sum::float, upper_sum::float, difference::float, is_final
      from bi.ad_level_checks where date_day between '2024-05-04' and '2024-05-05' order by 1, measure, upper_level`,
     [
-      'ads | 2024-05-05 | Dollar account | USD | clicks | AD | CAMPAIGN | 0 | 2 | -2',
-      'ads | 2024-05-05 | Dollar account | USD | impressions | AD | AD_ACCOUNT | 30 | 0 | 30',
-      'ads | 2024-05-05 | Dollar account | USD | spend | AD | AD_ACCOUNT | 3.000001 | 0 | 3.000001',
-      'ads | 2024-05-05 | Dollar account | USD | spend | AD | CAMPAIGN | 3.000001 | 3 | 0.000001',
-      'other | 2024-05-05 | Namesake | GBP | spend | AD | AD_ACCOUNT | 9 | 8 | 1',
+      'ads | 2024-05-05 | Dollar account | USD | clicks | AD | CAMPAIGN | 0 | 2 | -2 | false',
+      'ads | 2024-05-05 | Dollar account | USD | impressions | AD | AD_ACCOUNT | 30 | 0 | 30 | false',
+      'ads | 2024-05-05 | Dollar account | USD | spend | AD | AD_ACCOUNT | 3.000001 | 0 | 3.000001 | false',
+      'ads | 2024-05-05 | Dollar account | USD | spend | AD | CAMPAIGN | 3.000001 | 3 | 0.000001 | false',
+      'other | 2024-05-05 | Namesake | GBP | spend | AD | AD_ACCOUNT | 9 | 8 | 1 | true',
     ],
   );
 });
@@ -143,6 +143,7 @@ test('captures of a period are told apart, and the latest is known for each enti
       `1, 'CAMPAIGN', 'c', '2024-03-02', 'eur', 'Said', 120, 300, 12`,
       `1, 'AD', 'c', '2024-03-01', 'eur', 'Namesake', 0, 0, 0`,
       `2, 'CAMPAIGN', 'c', '2024-03-01', 'eur', 'Elsewhere', null, 1, 1`,
+      `2, 'AD_ACCOUNT', 'eur', '2024-03-01', 'eur', null, 5, 10, 1`,
     ],
   );
   await shows(
@@ -152,6 +153,7 @@ test('captures of a period are told apart, and the latest is known for each enti
       'ads | AD | Namesake | EUR | LIFETIME | 2024-03-01 | true | 0 | - | -',
       'ads | CAMPAIGN | Campaign | EUR | LIFETIME | 2024-03-01 | false | 100 | 2.5000 | 0.100000',
       'ads | CAMPAIGN | Campaign | EUR | LIFETIME | 2024-03-02 | true | 120 | 2.5000 | 0.100000',
+      'other | AD_ACCOUNT | Namesake | GBP | LIFETIME | 2024-03-01 | true | 5 | 2.0000 | 0.200000',
       'other | CAMPAIGN | Elsewhere | GBP | LIFETIME | 2024-03-01 | true | - | - | -',
     ],
   );
