@@ -4,7 +4,8 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.Types;
 
-/** What a tool with JDBC is told of bi: views and columns with types and descriptions. Arguments: URL, user, password, number of views. */
+/** What a tool with JDBC is told of bi: views and columns with types and descriptions. Arguments: URL, user, password,
+ * number of views of the contract; a warehouse has more, by its custom fields. */
 class Columns {
   public static void main(String[] args) throws Exception {
     try (Connection connection = DriverManager.getConnection(args[0], args[1], args[2])) {
@@ -26,7 +27,7 @@ class Columns {
           columns++;
         }
       }
-      if (views != Integer.parseInt(args[3])) throw new Exception(views + " views, not " + args[3]);
+      if (views < Integer.parseInt(args[3])) throw new Exception(views + " views, not " + args[3]);
       System.out.println(about.getDriverName() + " " + about.getDriverVersion() + ": " + views + " views, " + columns + " columns");
     }
   }

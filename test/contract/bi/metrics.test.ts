@@ -64,7 +64,7 @@ test.each([
 test('every metric runs, and the Cube model computes the same', async () => {
   const model = readFileSync(new URL('../../../docs/bi/cube.yml', import.meta.url), 'utf8');
   const inCube = new Map(
-    [...model.matchAll(/- name: metric_(\w+)\n +sql: (".*")/g)].map(([, name, sql = '']) => [
+    [...model.matchAll(/- name: metric_(\w+)\n +sql: (".*\(.*")/g)].map(([, name, sql = '']) => [
       name,
       String(JSON.parse(sql)),
     ]),
@@ -101,3 +101,13 @@ test('panels filter by project, currency and time', async () => {
   ]);
   expect(await answers('Spend')).toEqual([expect.stringMatching(/ \| Euro \| 30.000000$/)]);
 });
+
+test.each(['dbt', 'duckdb', 'grafana', 'metabase', 'power-bi', 'superset', 'tableau'])(
+  'the question on the page for %s runs',
+  async (name) => {
+    const page = readFileSync(new URL(`../../../docs/bi/${name}.md`, import.meta.url), 'utf8');
+    const questions = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, question = '']) => question);
+    expect(questions).toHaveLength(1);
+    for (const question of questions) await read(question);
+  },
+);
