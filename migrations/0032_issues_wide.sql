@@ -71,9 +71,11 @@ comment on function ops.field_date(jsonb) is 'The value of a custom field as a d
 
 create function ops.field_instant(value jsonb) returns timestamptz stable parallel safe
   begin atomic select (coalesce(
-    jsonb_path_query_first(value, '$.datetime("YYYY-MM-DD\"T\"HH24:MI:SS.MSTZHTZM")', '{}', true),
-    jsonb_path_query_first(value, '$.datetime("YYYY-MM-DD\"T\"HH24:MI:SSTZHTZM")', '{}', true)
-  ) #>> '{}')::timestamptz;
+    jsonb_path_query_first(plain, '$.datetime("YYYY-MM-DD\"T\"HH24:MI:SS.USTZHTZM")', '{}', true),
+    jsonb_path_query_first(plain, '$.datetime("YYYY-MM-DD\"T\"HH24:MI:SSTZHTZM")', '{}', true)
+  ) #>> '{}')::timestamptz
+  -- The vendor writes +0200; others write +02:00 or Z.
+  from to_jsonb(regexp_replace(regexp_replace(value #>> '{}', 'Z$', '+0000'), ':(\d\d)$', '\1')) plain;
 end;
 comment on function ops.field_instant(jsonb) is 'The value of a custom field as an instant; null if it is none.';
 

@@ -77,7 +77,7 @@ const { insert, read, shows } = reading(async () => {
     customfield_9: { nothing: 'known' },
     customfield_13: [null],
   };
-  const huge = { customfield_1: 'HUGE', customfield_3: '2024-03-01T10:00:00+0000', customfield_4: 'unknown' };
+  const huge = { customfield_1: 'HUGE', customfield_3: '2024-03-01T10:00:00Z', customfield_4: 'unknown' };
   const row = (id: number, json: object, deleted = 'null') =>
     `1, ${id}, 'PROJ-${id}', 10, 1, 1, '2024-01-01Z', '2024-01-01Z', '${JSON.stringify(json)}', ${deleted}`;
   await insert(
