@@ -30,10 +30,9 @@ from (values
   ('dag_run', 'params', 'campaign', 'id', 'a parameter of a DAG run that carries a campaign id'),
   ('issue', 'summary', 'campaign', 'id', 'an issue summary that carries a campaign id')
 ) named (from_kind, from_field, to_kind, to_field, note)
--- Of a UUID only the length of its last part is asked for: counted repetitions cost twice the time.
 cross join (values (
   '(?<![A-Za-z0-9])[A-Z][A-Z0-9]+-[1-9][0-9]*(?![A-Za-z0-9])',
-  '[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]{12}'
+  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 )) patterns (key_pattern, id_pattern);
 
 create table ref.incident_rules (

@@ -64,9 +64,7 @@ select
   fill.shown(page_views) is null, fill.shown(leads) is null, fill.shown(purchases) is null,
   fill.shown(purchases) is null,
   day < fill.today()::date - 30, day + interval '31 hours', day + interval '31 hours', 1
-from fill.totals
--- As a first sync writes them: a quarter after the other, account by account and level by level.
-order by date_trunc('quarter', day), account, level, id, day;
+from fill.totals;
 
 -- The last two weeks by hour.
 insert into ads.report_hourly (

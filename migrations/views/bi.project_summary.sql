@@ -29,7 +29,10 @@ left join (
     count(*) filter (where st.category = 'in_progress') as in_progress_issues,
     count(*) filter (where st.category = 'done') as done_issues,
     count(*) filter (where i.created_at >= now() - interval '720 hours') as created_30_days_issues,
-    count(*) filter (where f.is_done and f.last_done_at >= now() - interval '720 hours') as done_30_days_issues,
+    count(*) filter (
+      where st.category = 'done'
+        and coalesce(i.status_category_changed_at, i.resolved_at) >= now() - interval '720 hours'
+    ) as done_30_days_issues,
     count(*) filter (
       where st.category is distinct from 'done'
         and i.due_date < (now() at time zone ops.reporting_time_zone())::date
@@ -42,7 +45,6 @@ left join (
     max(i.updated_at) as last_updated_at
   from tracker.shown_issues i
   left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
-  left join tracker.issue_facts f on f.source_id = i.source_id and f.issue_id = i.id
   group by i.source_id, i.project_id
 ) n on n.source_id = p.source_id and n.project_id = p.id
 where p._deleted_at is null;
@@ -60,7 +62,7 @@ comment on column bi.project_summary.open_issues is 'Issues that are not in the 
 comment on column bi.project_summary.in_progress_issues is 'Issues in the status category in_progress; may be summed.';
 comment on column bi.project_summary.done_issues is 'Issues in the status category done; may be summed.';
 comment on column bi.project_summary.created_30_days_issues is 'Issues created in the last 30 days of 24 hours; may be summed.';
-comment on column bi.project_summary.done_30_days_issues is 'Done issues that became done in the last 30 days of 24 hours, see bi.issues.done_at; may be summed.';
+comment on column bi.project_summary.done_30_days_issues is 'Done issues that came into the status category done in the last 30 days of 24 hours (where the source does not say when: that were resolved then); may be summed.';
 comment on column bi.project_summary.overdue_issues is 'Open issues whose due day is before today in the reporting time zone; may be summed.';
 comment on column bi.project_summary.unassigned_issues is 'Open issues without an assignee; may be summed.';
 comment on column bi.project_summary.open_story_points is 'Story points of the open issues, to four decimals; null if none is estimated. May be summed.';

@@ -11,15 +11,7 @@ import { columnList, stageOf, target } from './layout.ts';
 import { dropUnwritten, type ExistingRow, existingRows, isSame, mergeRoot, writeChildren } from './merge.ts';
 import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
 import * as replace from './replace.ts';
-import {
-  begin,
-  inTransaction,
-  type OpenTransaction,
-  planner,
-  type Session,
-  settle,
-  transientIf,
-} from './session.ts';
+import { begin, inTransaction, type OpenTransaction, planner, type Session, transientIf } from './session.ts';
 
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
@@ -86,7 +78,6 @@ export async function load(
       if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
     checkBalance(batch.stream.name, loaded.counts);
-    await settle(session);
     await how.close(session, loaded);
     return { loaded, confirm: await how.guard(session) };
   };

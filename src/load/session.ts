@@ -36,13 +36,6 @@ export function kyselyOn(client: pg.PoolClient): Kysely<AnyDatabase> {
   return new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool }) });
 }
 
-/**
- * Does now what triggers left for the end of the transaction: stored facts. Called before rows are locked for which the other
- * transactions of the run wait.
- */
-export const settle = ({ client }: Session): Promise<unknown> =>
-  client.query('set constraints all immediate');
-
 const ignore = (): undefined => undefined;
 
 /** A transaction on a session of its own. */

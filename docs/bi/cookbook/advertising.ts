@@ -9,7 +9,7 @@ export const advertising: Chapter = {
         'Sums first, then the ratio: the mean of daily costs per click is another number, and a wrong one.',
       sql: `select campaign_name, ad_set_name, currency, sum(spend) as spend, sum(clicks)::bigint as clicks,
   round(sum(spend) / nullif(sum(clicks), 0), 4) as cpc
-from bi.ad_performance_daily
+from bi.ad_set_performance_daily
 group by campaign_name, ad_set_name, currency
 order by currency, cpc, ad_set_name;`,
     },
@@ -57,12 +57,13 @@ order by entity_id, age;`,
     },
     {
       title: 'Which creative works best?',
-      about: 'Ads side by side: how often they are clicked, and how often they are heard to the end.',
+      about:
+        'Assets side by side in the last ninety days: how often their ads are clicked, and how often they are heard to the end.',
       sql: `select asset_name, currency, count(distinct ad_id) as ads, sum(impressions)::bigint as impressions,
   round(sum(clicks)::numeric / nullif(sum(impressions), 0), 6) as ctr,
   round(sum(completes)::numeric / nullif(sum(starts), 0), 6) as completion_ratio
 from bi.ad_performance_daily
-where asset_id is not null
+where asset_id is not null and date_day >= current_date - 90
 group by asset_name, currency
 order by ctr desc, asset_name;`,
     },
@@ -87,11 +88,11 @@ order by days_above_2 desc, campaign_name, currency;`,
     {
       title: 'What do landing pages bring?',
       about:
-        'Clicks and spend by where they lead and by the UTM parameters. `item_number = 0` is the call to action: one row per ad.',
+        'Clicks and spend of the last ninety days by where they lead and by the UTM parameters. `item_number = 0` is the call to action: one row per ad.',
       sql: `select l.host, l.utm_campaign, p.currency, count(distinct p.ad_id) as ads, sum(p.clicks)::bigint as clicks, sum(p.spend) as spend
 from bi.landing_pages l
 join bi.ad_performance_daily p on p.source = l.source and p.ad_id = l.ad_id
-where l.item_number = 0
+where l.item_number = 0 and p.date_day >= current_date - 90
 group by l.host, l.utm_campaign, p.currency
 order by clicks desc, l.host, l.utm_campaign;`,
     },

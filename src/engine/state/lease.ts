@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld, saidBy } from '../../core/errors.ts';
-import { inTransaction, type Session, settle } from '../../load/session.ts';
+import { inTransaction, type Session } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { loseRuns } from './run-state.ts';
 
@@ -138,11 +138,10 @@ export class Lease {
    * G7). `work` must be repeatable. Throws as `inTransaction`, or `Fenced`.
    */
   async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const guarded = async (session: Session) => {
-      const result = await work(session);
-      await settle(session);
-      return { result, confirm: await this.guard(session) };
-    };
+    const guarded = async (session: Session) => ({
+      result: await work(session),
+      confirm: await this.guard(session),
+    });
     const { settings } = this;
     const { result, confirm } = await inTransaction(this.#facts.pool, this.signal, guarded, { settings });
     confirm();

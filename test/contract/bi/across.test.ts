@@ -38,7 +38,7 @@ const { insert, read, shows } = reading(async () => {
     `3, 'gone', 'a', 'PROJ-1', null, now()`,
   ]);
   await insert('workflow.dag_runs (source_id, dag_name, dag_run_id, state, params, _deleted_at)', [
-    `4, 'load', 'r1', 'succeeded', 'DATE=2026-03-01 CAMPAIGN_ID=${spring} BATCH=2026-03-01-${spring}', null`,
+    `4, 'load', 'r1', 'succeeded', 'DATE=2026-03-01 CAMPAIGN_ID=${spring} AGAIN="${spring}"', null`,
     `4, 'load', 'r2', 'succeeded', '{"ISSUE":"PROJ-1","CAMPAIGN_ID":"0a1b2c3d-0000-4000-8000-0000000000ff"}', null`,
     `4, 'load', 'r3', 'succeeded', null, null`,
     `4, 'load', 'r4', 'succeeded', '${spring}', now()`,

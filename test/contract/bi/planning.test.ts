@@ -7,19 +7,19 @@ const { insert, read, shows } = reading(async () => {
     `1, ${id}, 'PROJ-${id}', ${project}, 1, ${status}, ${more}`;
   await insert(
     `tracker.issues (source_id, id, key, project_id, issue_type_id, status_id, assignee_id, story_points, due_date,
-      created_at, updated_at, resolved_at, security_level, _deleted_at)`,
+      created_at, updated_at, resolved_at, status_category_changed_at, security_level, _deleted_at)`,
     [
-      issue(1, 1, `'ann', 3, '2024-01-01', '2024-01-01Z', '2024-02-01Z', null, null, null`),
-      issue(2, 2, `'ann', 0.5, '2999-01-01', '2024-01-02Z', '2024-02-02Z', null, null, null`),
-      issue(3, 4, `'bob', 8, '2024-01-01', '2024-01-03Z', now(), now(), null, null`),
-      // Done long ago, and edited since; done since it was created.
-      issue(4, 4, `'bob', null, null, '2024-01-04Z', now(), '2024-02-04Z', null, null`),
-      issue(5, 4, `'bob', null, null, now(), now(), now(), null, null`),
+      issue(1, 1, `'ann', 3, '2024-01-01', '2024-01-01Z', '2024-02-01Z', null, null, null, null`),
+      issue(2, 2, `'ann', 0.5, '2999-01-01', '2024-01-02Z', '2024-02-02Z', null, null, null, null`),
+      issue(3, 4, `'bob', 8, '2024-01-01', '2024-01-03Z', now(), '2024-02-03Z', now(), null, null`),
+      // Done long ago, and edited since; done today, where the source does not say since when.
+      issue(4, 4, `'bob', null, null, '2024-01-04Z', now(), now(), '2024-02-04Z', null, null`),
+      issue(5, 4, `'bob', null, null, now(), now(), now(), null, null, null`),
       // A status that is not known is open; points beyond the type count nowhere.
-      issue(6, 999, `null, 1e20, null, '2024-01-05Z', '2024-02-05Z', null, null, null`),
-      issue(7, 1, `'ann', 100, null, '2023-01-01Z', '2024-02-06Z', null, null, now()`),
-      issue(8, 1, `'ann', 100, null, '2023-01-01Z', '2024-02-06Z', null, 'Secret', null`),
-      `2, 1, 'ELSE-1', 10, 1, 4, 'ann', 1, null, '2024-01-01Z', '2024-02-01Z', null, null, null`,
+      issue(6, 999, `null, 1e20, null, '2024-01-05Z', '2024-02-05Z', null, null, null, null`),
+      issue(7, 1, `'ann', 100, null, '2023-01-01Z', '2024-02-06Z', null, null, null, now()`),
+      issue(8, 1, `'ann', 100, null, '2023-01-01Z', '2024-02-06Z', null, null, 'Secret', null`),
+      `2, 1, 'ELSE-1', 10, 1, 4, 'ann', 1, null, '2024-01-01Z', '2024-02-01Z', null, null, null, null`,
     ],
   );
   const version = (issueId: number, kind: string, id: number, more: string) =>

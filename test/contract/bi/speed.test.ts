@@ -66,7 +66,7 @@ test('read whole, no view handles rows by the square of its tables', async () =>
 
 const byIssue = [
   ...['issues', 'issue_status_history', 'issue_cycle_times', 'sprint_issues', 'worklogs', 'comments'],
-  ...['issue_changes', 'issue_labels', 'issue_custom_fields', 'issue_field_history', 'issue_response_times'],
+  ...['issue_changes', 'issue_labels', 'issue_custom_fields'],
 ];
 
 test('filtered by one issue, no view scans a large table', async () => {
@@ -82,7 +82,7 @@ test('filtered by one issue, no view scans a large table', async () => {
 
 test('filtered by one project, no view sorts or windows the changes of the others', async () => {
   const flow = ['throughput_weekly', 'cumulative_flow_daily', 'sprint_issues'];
-  const views = ['issue_status_history', 'issue_cycle_times', 'issue_field_history', ...flow];
+  const views = ['issue_status_history', 'issue_cycle_times', ...flow];
   for (const name of views) {
     const ofAll = await mostHandled(`select t from bi.${name} t`);
     const ofOne = await mostHandled(`select t from bi.${name} t where project_key = 'P6'`);

@@ -6,11 +6,8 @@ const level = (type: string): string =>
     where r.entity_type = '${type}' and a.id = r.ad_account_id)`;
 
 export const advertising: Truths = {
-  'What does a click cost, by ad set?': `select c.name, s.name, a.currency_code,
-      sum(t.spend), sum(t.clicks), sum(t.spend) / sum(t.clicks)
-    from (select entity_id, sum(spend) as spend, sum(clicks) as clicks from ads.report_daily where entity_type = 'AD' group by 1) t
-    join ads.ads d on d.id = t.entity_id join ads.ad_sets s on s.id = d.ad_set_id
-    join ads.campaigns c on c.id = s.campaign_id join ads.ad_accounts a on a.id = c.ad_account_id group by 1, 2, 3`,
+  'What does a click cost, by ad set?': `select c.name, s.name, r.currency, sum(r.spend), sum(r.clicks), sum(r.spend) / sum(r.clicks)
+    from ${level('AD_SET')} r join ads.ad_sets s on s.id = r.entity_id join ads.campaigns c on c.id = s.campaign_id group by 1, 2, 3`,
   'What was spent on each campaign, week by week?': `select r.day - (extract(isodow from r.day)::int - 1), r.account, c.name,
       r.currency, sum(r.spend)
     from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by 1, 2, 3, 4`,
