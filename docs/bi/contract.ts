@@ -134,7 +134,8 @@ const grainOf = (comment: string): string =>
 
 function columnOf(view: string, { name, type, comment }: Stored, names: readonly string[]): Column {
   const measure = isNumber(type) ? measureOf(view, name, names) : undefined;
-  const person = roles[name] === 'users' || name === 'user_id' ? 'account id' : firstOf(personal, name);
+  const person =
+    roles[name] === 'users' || name === 'user_id' ? 'account id' : firstOf(personal, `${view}.${name}`);
   return { name, type, comment, ...(measure && { measure }), ...(person && { personal: person }) };
 }
 

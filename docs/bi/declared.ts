@@ -196,6 +196,7 @@ export const kinds: readonly (readonly [RegExp, Kind])[] = [
 
 /** The unit of a number by the name of its column; else it counts what it is named after. */
 export const units: readonly (readonly [RegExp, string])[] = [
+  [/_(issues|runs|steps|streams|count)$/, 'count'],
   [/_in_reporting_currency$/, 'reporting currency'],
   [/(^|_)seconds(_|$)/, 'seconds'],
   [/(^|_)hours(_|$)/, 'hours'],
@@ -213,7 +214,9 @@ export const units: readonly (readonly [RegExp, string])[] = [
 export const roles: Readonly<Record<string, string>> = {
   assignee_id: 'users',
   author_id: 'users',
+  canvas_asset_id: 'assets',
   changed_by_id: 'users',
+  companion_asset_id: 'assets',
   creator_id: 'users',
   entered_by_id: 'users',
   first_response_by_id: 'users',
@@ -221,6 +224,7 @@ export const roles: Readonly<Record<string, string>> = {
   reporter_id: 'users',
   last_dag_run_id: 'workflow_runs',
   last_run_id: 'sync_runs',
+  logo_asset_id: 'assets',
   other_issue_id: 'issues',
   parent_issue_id: 'issues',
   seed_audience_id: 'audiences',
@@ -237,13 +241,13 @@ export const complete: readonly string[] = [
   'sprint_issues.sprint_id',
 ];
 
-/** Data about people, by the name of the column. Ids of `users` count as well, by themselves. */
+/** Data about people, by `view.column`. Ids of `users` count as well, by themselves. */
 export const personal: readonly (readonly [RegExp, string])[] = [
+  [/\.(assignee|author|changed_by|creator|entered_by|first_response_by|lead|reporter|user)_name$/, 'name'],
+  [/^ad_change_history\.changed_by$|^deletions\.record_name$/, 'name'],
+  [/^issues\.(summary|description)$|\.other_summary$|^sprints\.goal$/, 'free text'],
   [
-    /^(assignee|author|changed_by|creator|entered_by|first_response_by|lead|reporter|user)_name$|^changed_by$/,
-    'name',
+    /^(ad_change_history|issue_changes)\.(old|new)_value$|^issue_.*\.value_text$/,
+    'may hold names or free text',
   ],
-  [/^(body|work_comment|summary|other_summary|description|goal)$/, 'free text'],
-  [/^(old_value|new_value|value_text)$/, 'may hold names or free text'],
-  [/e_?mail/, 'e-mail address'],
 ];

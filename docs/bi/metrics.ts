@@ -164,8 +164,37 @@ export const metrics: readonly Metric[] = [
     value: 'count(*)',
     where: `state = 'failed'`,
   },
+  {
+    ...{ name: 'late_starts', unit: 'ratio', view: 'workflow_daily', by: ['source', 'dag_name'] },
+    about: 'Share of the scheduled runs that started more than a minute after they were due.',
+    value: 'sum(late_runs) / nullif(sum(scheduled_runs), 0)',
+  },
+
+  // Across the sources
+  {
+    ...{ name: 'deployment_frequency', unit: 'count', view: 'dora_weekly', by: ['week_start'] },
+    about: 'Deployments that succeeded.',
+    value: 'sum(deployments)',
+  },
+  {
+    ...{ name: 'change_failure_rate', unit: 'ratio', view: 'dora_weekly', by: ['week_start'] },
+    about: 'Share of the deployments that failed.',
+    value: 'sum(failed_deployments) / nullif(sum(deployments) + sum(failed_deployments), 0)',
+  },
+  {
+    ...{ name: 'time_to_restore', unit: 'hours', view: 'incidents', by: ['source', 'incident_kind'] },
+    about: 'Hours from the beginning of an incident to its end, the median of those that ended.',
+    value: middle('0.5', 'restore_hours'),
+    where: 'not is_open',
+  },
 
   // Tidemark itself
+  {
+    ...{ name: 'late_nights', unit: 'count', view: 'late_nights', by: ['source'] },
+    about: 'Nights whose sync was not complete when it was promised.',
+    value: 'count(*)',
+    where: 'is_late',
+  },
   {
     ...{ name: 'stale_streams', unit: 'count', view: 'data_freshness', by: ['source'] },
     about: 'Streams that are older than promised; a report that reads them is not of today.',

@@ -52,6 +52,12 @@ test.each<readonly [says: string, offending: string]>([
       and not exists (select from information_schema.columns c
         where (c.table_schema, c.table_name, c.column_name) = ('bi', a.table_name, 'currency'))`,
   ],
+  [
+    'what counts different people says that it is not to be summed',
+    `select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+      where c.relnamespace = 'bi'::regnamespace and a.attname ~ '(^|_)(reach|listeners)(_|$)' and a.attname !~ '_ratio$|_per_'
+        and format_type(a.atttypid, a.atttypmod) ~ 'int|numeric' and col_description(c.oid, a.attnum) !~* 'sum|add'`,
+  ],
 ])('%s', async (_, offending) => {
   await shows(offending, []);
 });
