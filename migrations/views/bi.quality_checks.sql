@@ -33,6 +33,7 @@ join (
     ('ads', 'report_rows_without_campaign', 'warning', 'daily report rows of campaigns that are not in the warehouse'),
     ('ads', 'report_rows_without_ad_set', 'warning', 'daily report rows of ad sets that are not in the warehouse'),
     ('ads', 'report_rows_without_ad', 'warning', 'daily report rows of ads that are not in the warehouse'),
+    ('ads', 'ad_level_differences', 'info', 'days on which the levels of an account do not add up, see bi.ad_level_checks'),
     ('workflow', 'runs_without_dag', 'info', 'runs of DAGs that the engine does not list, or lists no more'),
     ('workflow', 'lost_runs', 'warning', 'runs that the engine forgot before they ended: their end is not known'),
     ('workflow', 'dags_with_errors', 'warning', 'DAGs whose definition has errors')
@@ -138,6 +139,11 @@ left join (
     on e.source_id = c.source_id and e.entity_type = c.entity_type and e.id = c.entity_id
   where c.entity_type in ('CAMPAIGN', 'AD_SET', 'AD') and e.id is null
   group by c.source_id, c.entity_type
+  union all
+  select s.source_id, 'ad_level_differences', count(distinct (l.ad_account_id, l.date_day))
+  from bi.ad_level_checks l
+  join ops.sources s on s.name = l.source
+  group by s.source_id
   union all
   select c.source_id, 'runs_without_dag', count(*)
   from workflow.dag_runs c

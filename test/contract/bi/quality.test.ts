@@ -18,7 +18,7 @@ test('in an empty warehouse every source has its checks, and all are well', asyn
     [
       'elsewhere | 18 | 0 | true',
       'engine | 8 | 0 | true',
-      'platform | 11 | 0 | true',
+      'platform | 12 | 0 | true',
       'tracker | 18 | 0 | true',
     ],
   );
@@ -85,14 +85,14 @@ test('each fault is counted where it belongs', async () => {
   ]);
   await insert('ads.ad_sets (source_id, id, campaign_id, ad_account_id, name)', [`3, 's', 'e', 'a', 'S'`]);
   await insert('ads.ads (source_id, id, ad_set_id, ad_account_id, name)', [`3, 'x', 't', 'a', 'X'`]);
-  await insert('ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id)', [
-    `3, 'CAMPAIGN', 'c', '2026-03-01', 'a'`,
+  await insert('ads.report_daily (source_id, entity_type, entity_id, day, ad_account_id, clicks)', [
+    `3, 'CAMPAIGN', 'c', '2026-03-01', 'a', 5`,
     // The id of an ad set is none of a campaign.
-    `3, 'CAMPAIGN', 's', '2026-03-01', 'a'`,
-    `3, 'AD_SET', 's', '2026-03-01', 'a'`,
-    `3, 'AD', 'y', '2026-03-01', 'a'`,
-    `3, 'AD', 'y', '2026-03-02', 'a'`,
-    `3, 'AD_ACCOUNT', 'z', '2026-03-02', 'a'`,
+    `3, 'CAMPAIGN', 's', '2026-03-01', 'a', 0`,
+    `3, 'AD_SET', 's', '2026-03-01', 'a', 0`,
+    `3, 'AD', 'y', '2026-03-01', 'a', 5`,
+    `3, 'AD', 'y', '2026-03-02', 'a', 0`,
+    `3, 'AD_ACCOUNT', 'z', '2026-03-02', 'a', 0`,
   ]);
   await insert('workflow.dags (source_id, name, tags, errors)', [
     `4, 'a', '{}', '["bad"]'`,
@@ -107,6 +107,7 @@ test('each fault is counted where it belongs', async () => {
     'engine | dags_with_errors | 1 | false',
     'engine | lost_runs | 1 | false',
     'engine | runs_without_dag | 1 | true',
+    'platform | ad_level_differences | 1 | true',
     'platform | ad_sets_without_campaign | 1 | false',
     'platform | ads_without_ad_set | 1 | false',
     'platform | campaigns_without_account | 1 | false',
