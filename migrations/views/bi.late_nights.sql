@@ -26,7 +26,7 @@ select
 from (
   select
     d.*,
-    d.last_complete_from + d.promise + interval '1 day' * greatest(0, d.night_date - d.due_date) as promised_at
+    d.last_complete_from + d.promise + interval '24 hours' * greatest(0, d.night_date - d.due_date) as promised_at
   from (
     select
       l.*,
