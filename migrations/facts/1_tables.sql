@@ -2,6 +2,7 @@
 -- of each write (3_triggers.sql). They hold the issues that bi shows (tracker.shown_issues, which asks
 -- ops.shows_restricted_issues) and no others; days are those of ops.reporting_time_zone. When such a setting
 -- changes, and for `tidemark derive --all`, all of them are made anew (rebuild.sql).
+-- A column that a later version needs is added by `alter table … add column if not exists`, at the end.
 
 create table if not exists tracker.issue_status_intervals (
   source_id smallint not null,
@@ -52,6 +53,7 @@ create table if not exists tracker.issue_facts (
   priority_changes integer not null,
   comment_count integer not null,
   last_comment_at timestamptz,
+  first_response_at timestamptz,
   primary key (source_id, issue_id)
 );
 comment on table tracker.issue_facts is 'What follows from the history of an issue, one row per issue.';
@@ -71,6 +73,7 @@ comment on column tracker.issue_facts.reopen_count is 'How often it was done and
 comment on column tracker.issue_facts.assignee_changes is 'How often its assignee changed.';
 comment on column tracker.issue_facts.priority_changes is 'How often its priority changed.';
 comment on column tracker.issue_facts.comment_count is 'Live comments.';
+comment on column tracker.issue_facts.first_response_at is 'When the first live comment of anyone but the reporter was written (UTC); at a service desk, that the customer sees; null: none.';
 comment on column tracker.issue_facts.last_comment_at is 'When the last live comment was written (UTC); null: none.';
 
 create table if not exists tracker.flow_daily (

@@ -138,7 +138,7 @@ begin
     end,
     s.first_started_at, s.first_done_at, s.last_done_at, s.is_done, s.current_category, s.current_since,
     s.todo_seconds, s.in_progress_seconds, s.status_changes, s.reopen_count,
-    coalesce(h.assignee_changes, 0), coalesce(h.priority_changes, 0), c.comments, c.last_at
+    coalesce(h.assignee_changes, 0), coalesce(h.priority_changes, 0), c.comments, c.last_at, c.first_response_at
   from (
     select
       issue_id,
@@ -160,7 +160,7 @@ begin
     group by issue_id
   ) s
   cross join lateral (
-    select id, assignee_id, created_at from tracker.issues
+    select id, assignee_id, reporter_id, created_at from tracker.issues
     where source_id = of_source and id = s.issue_id
     offset 0
   ) i
@@ -179,7 +179,12 @@ begin
     group by issue_id
   ) h on h.issue_id = s.issue_id
   cross join lateral (
-    select count(*) as comments, max(created_at) as last_at
+    select
+      count(*) as comments,
+      max(created_at) as last_at,
+      min(created_at) filter (
+        where author_id is distinct from i.reporter_id and is_public is not false
+      ) as first_response_at
     from tracker.comments
     where source_id = of_source and issue_id = s.issue_id and _deleted_at is null
   ) c;

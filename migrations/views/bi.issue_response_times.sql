@@ -38,26 +38,12 @@ from (
     i.reporter_id,
     i.created_at,
     i.resolved_at,
-    min(c.created_at) as first_response_at,
+    f.first_response_at,
     -- An import may date them before the issue: then they took no time.
-    case when min(c.created_at) is not null then greatest(min(c.created_at), i.created_at) end as responded_at,
+    case when f.first_response_at is not null then greatest(f.first_response_at, i.created_at) end as responded_at,
     case when i.resolved_at is not null then greatest(i.resolved_at, i.created_at) end as done_at
-  from tracker.shown_issues i
-  left join tracker.comments c
-    on c.source_id = i.source_id
-      and c.issue_id = i.id
-      and c._deleted_at is null
-      and c.author_id is distinct from i.reporter_id
-      and c.is_public is not false
-  group by
-    i.source_id,
-    i.id,
-    i.key,
-    i.project_id,
-    i.issue_type_id,
-    i.reporter_id,
-    i.created_at,
-    i.resolved_at
+  from tracker.issue_facts f
+  join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
 ) r
 join ops.sources s on s.source_id = r.source_id
 left join tracker.projects p on p.source_id = r.source_id and p.id = r.project_id
