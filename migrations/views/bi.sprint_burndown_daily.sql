@@ -50,16 +50,18 @@ cross join lateral (
     from tracker.sprint_burndown_changes
     where source_id = sp.source_id and sprint_id = sp.id
     union all
-    -- A row for every day, also where nothing changed.
+    -- A row for every day, also where nothing changed; of a sprint that starts in the year 1, since 2000.
     select filler.at::date, 0, 0, 0, 0
-    from generate_series(bound.first_day::timestamp, bound.last_day::timestamp, interval '1 day') as filler (at)
+    from generate_series(
+      greatest(bound.first_day, date '2000-01-01')::timestamp, bound.last_day::timestamp, interval '1 day'
+    ) as filler (at)
   ) e
   where e.date_day <= bound.last_day
   group by e.date_day
 ) d
 where sp._deleted_at is null and sp.state <> 'future';
 
-comment on view bi.sprint_burndown_daily is 'Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today. What a day says is as of its end; the last day of a closed sprint as of its closing.';
+comment on view bi.sprint_burndown_daily is 'Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today; without gaps since 2000. What a day says is as of its end; the last day of a closed sprint as of its closing.';
 comment on column bi.sprint_burndown_daily.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.sprint_burndown_daily.sprint_id is 'The sprint, see bi.sprints.sprint_id.';
 comment on column bi.sprint_burndown_daily.sprint_name is 'Name of the sprint.';
