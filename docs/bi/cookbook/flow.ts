@@ -22,7 +22,7 @@ order by 1, 2;`,
   round(percentile_cont(0.5) within group (order by days_in_status)::numeric, 2) as median_days,
   count(*) filter (where days_in_status > 5) as longer_than_5_days
 from bi.issue_status_history
-where status = 'In Review' and not is_current
+where status = 'In Review' and status_category = 'in_progress' and not is_current
 group by project_key
 order by project_key;`,
     },
@@ -149,6 +149,7 @@ order by 1;`,
       sql: `select s.value_text as status, count(*) as issues, sum(p.value_number) as points
 from bi.issue_field_history s
 left join bi.issue_field_history p on p.source = s.source and p.issue_id = s.issue_id and p.field_name = 'story_points'
+  and p.project_key = 'WEB'
   and p.valid_from <= now() - interval '28 days' and (p.valid_to > now() - interval '28 days' or p.valid_to is null)
 where s.project_key = 'WEB' and s.field_name = 'status'
   and s.valid_from <= now() - interval '28 days' and (s.valid_to > now() - interval '28 days' or s.valid_to is null)
