@@ -1,9 +1,9 @@
-{# Every row whose columns are not null finds a row of `to` whose key equals them. #}
+{# Every row whose columns are not null finds a row of `to` whose key equals them. Each side is read once. #}
 {% test complete_relation(model, columns, to, key) %}
-select *
-from {{ model }} f
-where {% for column in columns %}f.{{ column }} is not null and {% endfor %}not exists (
-  select 1 from {{ to }} t
-  where {% for column in columns %}{{ ' and ' if not loop.first }}t.{{ key[loop.index0] }} = f.{{ column }}{% endfor %}
-)
+select {{ columns | join(', ') }}
+from {{ model }}
+where {% for column in columns %}{{ ' and ' if not loop.first }}{{ column }} is not null{% endfor %}
+except
+select {{ key | join(', ') }}
+from {{ to }}
 {% endtest %}

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { broken } from '../../../docs/bi/checks.ts';
+import { broken, checks } from '../../../docs/bi/checks.ts';
 import type { Contract } from '../../../docs/bi/contract.ts';
 import { version } from '../../../docs/bi/declared.ts';
 import { contractFiles } from '../../../docs/bi/files.ts';
@@ -39,4 +39,32 @@ test.each([
   ['gone with its view', contractOf(['a', 'b integer'], 'other'), ['bi.issues is gone']],
 ])('a column that is %s is found', (_, after, faults) => {
   expect(broken(contractOf(['a', 'b integer']), after)).toEqual(faults);
+});
+
+test.each([
+  ['a key that repeats', `('s', '1'), ('s', '1')`, `('s', '1')`, ['bi.one has one row per source, id']],
+  ['a key without a value', `('s', '1'), ('s', null)`, `('s', '1')`, ['bi.one has one row per source, id']],
+  [
+    'a row that leads nowhere',
+    `('s', '1')`,
+    `('s', '2'), ('s', null)`,
+    ['every source, id of bi.two is in bi.one'],
+  ],
+  ['nothing', `('s', '1'), ('t', '1')`, `('t', '1'), ('s', null)`, []],
+])('the checks of the contract find %s', async (_, one, two, found) => {
+  const { warehouse, drop } = await testDatabase();
+  const key = ['source', 'id'];
+  const view = { comment: '', grain: '', key, nullable: [], columns: [] };
+  const leads = { columns: key, to: 'one', key, complete: true };
+  const views = [
+    { ...view, name: 'one', relations: [] },
+    { ...view, name: 'two', nullable: ['id'], relations: [leads] },
+  ];
+  await warehouse.pool.query(`create view bi.one as select * from (values ${one}) v (source, id);
+    create view bi.two as select * from (values ${two}) v (source, id)`);
+  const failed: string[] = [];
+  for (const { says, query } of checks({ version: '1.0', views }))
+    if ((await warehouse.pool.query(query)).rows.length > 0) failed.push(says);
+  await drop();
+  expect(failed).toEqual(found);
 });
