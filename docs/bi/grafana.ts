@@ -32,7 +32,10 @@ where is_stale
 order by source, stream`,
 };
 
-const inProjects = 'project_key in ($project)';
+/** Grafana quotes the values of a variable by itself only where it takes several. */
+const chosen = (variable: string): string => `\${${variable}:sqlstring}`;
+
+const inProjects = `project_key in (${chosen('project')})`;
 
 const delivery: Dashboard = {
   ...{ file: 'delivery', title: 'Delivery', from: 'now-6M' },
@@ -105,7 +108,7 @@ order by median_days desc`,
   ],
 };
 
-const inCurrency = 'currency = $currency';
+const inCurrency = `currency = ${chosen('currency')}`;
 
 const advertising: Dashboard = {
   ...{ file: 'advertising', title: 'Advertising', from: 'now-90d' },

@@ -82,8 +82,8 @@ test('every metric runs, and the Cube model computes the same', async () => {
 const filledIn = (query: string): string =>
   query
     .replaceAll(/\$__timeFilter\((.*?)\)/g, `$1 BETWEEN '2024-03-01T00:00:00Z' AND '2024-03-31T23:59:59Z'`)
-    .replaceAll('$project', `'PROJ','OPS'`)
-    .replaceAll('$currency', `'EUR'`);
+    .replaceAll(`\${project:sqlstring}`, `'PROJ','OPS'`)
+    .replaceAll(`\${currency:sqlstring}`, `'EUR'`);
 
 test.each(dashboards)('every query of the dashboard $title runs', async (dashboard) => {
   for (const query of queriesOf(dashboard)) await read(filledIn(query));
