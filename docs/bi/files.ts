@@ -4,7 +4,7 @@ import { readContract } from './contract.ts';
 import { cubeFile } from './cube.ts';
 import { exposuresFile, sourcesFile } from './dbt.ts';
 import { dashboardFile, dashboards } from './grafana.ts';
-import { metricsPage } from './metrics.ts';
+import { metricsFile, metricsPage } from './metrics.ts';
 import { schemaFile } from './schema.ts';
 
 /** Text by path, from the root of the project. */
@@ -13,6 +13,7 @@ export async function contractFiles(pool: Pick<Pool, 'query'>): Promise<Readonly
   return new Map([
     ['docs/bi/bi.schema.json', schemaFile(contract)],
     ['docs/bi/metrics.md', metricsPage()],
+    ['docs/bi/metrics.yml', metricsFile()],
     ['docs/bi/cube.yml', cubeFile(contract)],
     ['dbt/models/sources.yml', sourcesFile(contract)],
     ['dbt/models/exposures.yml', exposuresFile()],

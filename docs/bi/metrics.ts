@@ -1,4 +1,6 @@
 /** Figures that people mean by one name, each with one definition. */
+import { yamlFile } from './yaml.ts';
+
 export interface Metric {
   readonly name: string;
   /** What it says, for somebody who reads a report. */
@@ -232,3 +234,9 @@ export const metricsPage = (): string =>
       '',
     ]),
   ].join('\n');
+
+/** docs/bi/metrics.yml */
+export const metricsFile = (): string =>
+  yamlFile('Written by npm run docs from docs/bi/metrics.ts; do not edit it by hand.', {
+    metrics: metrics.map((metric) => ({ ...metric, sql: metricQuery(metric) })),
+  });
