@@ -1,16 +1,16 @@
 /** What must hold of the contract: against its last version, and in a warehouse with rows. */
-import type { Contract, Relation, View } from './contract.ts';
+import { type Contract, qualified, type Relation, type View } from './contract.ts';
 
 /** What a new contract breaks of an old one: columns that are gone, moved or of another type. */
 export function broken(before: Contract, after: Contract): readonly string[] {
   return before.views.flatMap((old) => {
     const view = after.views.find(({ name }) => name === old.name);
-    if (view === undefined) return [`bi.${old.name} is gone`];
+    if (view === undefined) return [`${qualified(old.name)} is gone`];
     return old.columns.flatMap(({ name, type }, index) => {
       const is = view.columns[index];
       if (is?.name !== name)
-        return [`bi.${old.name}: column ${index + 1} was ${name} and is ${is?.name ?? 'gone'}`];
-      return is.type === type ? [] : [`bi.${old.name}.${name} was ${type} and is ${is.type}`];
+        return [`${qualified(old.name)}: column ${index + 1} was ${name} and is ${is?.name ?? 'gone'}`];
+      return is.type === type ? [] : [`${qualified(old.name)}.${name} was ${type} and is ${is.type}`];
     });
   });
 }
@@ -28,15 +28,15 @@ export function checks({
 const keyCheck = ({ name, key, nullable }: View) => {
   const nulls = key.filter((column) => !nullable.includes(column)).map((column) => `${column} is null`);
   return {
-    says: `bi.${name} has one row per ${key.join(', ')}`,
-    query: `select ${key.join(', ')}, count(*) from bi.${name} group by ${key.join(', ')}
+    says: `${qualified(name)} has one row per ${key.join(', ')}`,
+    query: `select ${key.join(', ')}, count(*) from ${qualified(name)} group by ${key.join(', ')}
       having count(*) > 1 or ${nulls.join(' or ')} limit 3`,
   };
 };
 
 /** The set operation reads each side once; `not exists` would look up every row on its own. */
 const relationCheck = ({ name }: View, { columns, to, key }: Relation) => ({
-  says: `every ${columns.join(', ')} of bi.${name} is in bi.${to}`,
-  query: `select ${columns.join(', ')} from bi.${name} where ${columns.map((column) => `${column} is not null`).join(' and ')}
-    except select ${key.join(', ')} from bi.${to} limit 3`,
+  says: `every ${columns.join(', ')} of ${qualified(name)} is in ${qualified(to)}`,
+  query: `select ${columns.join(', ')} from ${qualified(name)} where ${columns.map((column) => `${column} is not null`).join(' and ')}
+    except select ${key.join(', ')} from ${qualified(to)} limit 3`,
 });

@@ -18,6 +18,7 @@ export interface Contract {
 }
 
 export interface View {
+  /** Of a view in another schema than `bi`, with that schema: `bi_pii.users`. */
   readonly name: string;
   readonly comment: string;
   /** What one row is, from the comment. */
@@ -57,6 +58,9 @@ export interface Measure {
   readonly hiddenBy?: string;
 }
 
+/** The name of a view as a query has it. */
+export const qualified = (view: string): string => (view.includes('.') ? view : `bi.${view}`);
+
 interface Stored {
   readonly view: string;
   readonly about: string;
@@ -66,11 +70,12 @@ interface Stored {
 }
 
 const catalog = `
-  select c.relname as view, coalesce(obj_description(c.oid, 'pg_class'), '') as about, a.attname as name,
+  select case n.nspname when 'bi' then '' else n.nspname || '.' end || c.relname as view, coalesce(obj_description(c.oid, 'pg_class'), '') as about, a.attname as name,
     format_type(a.atttypid, a.atttypmod) as type, coalesce(col_description(c.oid, a.attnum), '') as comment
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-  where c.relnamespace = 'bi'::regnamespace and c.relkind in ('r', 'v', 'm', 'p')
-  order by c.relname, a.attnum`;
+  join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('bi', 'bi_pii') and c.relkind in ('r', 'v', 'm', 'p')
+  order by n.nspname, c.relname, a.attnum`;
 
 /** Reads the contract of a migrated warehouse. Throws an error that says what to declare where anything is missing. */
 export async function readContract(pool: Pick<Pool, 'query'>): Promise<Contract> {
@@ -79,10 +84,10 @@ export async function readContract(pool: Pick<Pool, 'query'>): Promise<Contract>
   const faults = [
     ...[...stored.keys()]
       .filter((name) => views[name] === undefined)
-      .map((name) => `bi.${name} is not declared`),
+      .map((name) => `${qualified(name)} is not declared`),
     ...Object.keys(views)
       .filter((name) => !stored.has(name))
-      .map((name) => `bi.${name} does not exist`),
+      .map((name) => `${qualified(name)} does not exist`),
     ...[...stored].flatMap(([name, columns]) => faultsOf(name, columns)),
   ];
   if (faults.length > 0) throw new Error(`docs/bi/declared.ts is not complete:\n  ${faults.join('\n  ')}`);
@@ -102,20 +107,20 @@ function faultsOf(view: string, stored: readonly Stored[]): readonly string[] {
   ];
   const isDaily = stored.some(({ name, type }) => is.key.includes(name) && type === 'date');
   return [
-    ...named.filter((column) => !has(column)).map((column) => `bi.${view} has no column ${column}`),
+    ...named.filter((column) => !has(column)).map((column) => `${qualified(view)} has no column ${column}`),
     ...(isDaily && view !== 'calendar' && is.days === undefined
       ? [
-          `bi.${view} has a day in its key: say whether its numbers are a 'flow' or a 'state' of the day (days)`,
+          `${qualified(view)} has a day in its key: say whether its numbers are a 'flow' or a 'state' of the day (days)`,
         ]
       : []),
     ...(grainOf(stored[0]?.about ?? '') === ''
-      ? [`the comment of bi.${view} does not say 'one row per …'`]
+      ? [`the comment of ${qualified(view)} does not say 'one row per …'`]
       : []),
     ...stored
       .filter(({ name, type }) => isNumber(type) && kindOf(view, name) === undefined)
       .map(
         ({ name }) =>
-          `bi.${view}.${name} is a number: say whether it may be summed (numbers, or a rule in kinds)`,
+          `${qualified(view)}.${name} is a number: say whether it may be summed (numbers, or a rule in kinds)`,
       ),
   ];
 }
@@ -130,7 +135,9 @@ function viewOf(name: string, stored: readonly Stored[]): View {
 }
 
 const grainOf = (comment: string): string =>
-  /\bone row per ([^.;:]+)/i.exec(comment)?.[1] ?? /^(.+?), one row each/.exec(comment)?.[1] ?? '';
+  /\bone row per (.+?)(?:[.;:]|, see |$)/i.exec(comment)?.[1] ??
+  /^(.+?), one row each/.exec(comment)?.[1] ??
+  '';
 
 function columnOf(view: string, { name, type, comment }: Stored, names: readonly string[]): Column {
   const measure = isNumber(type) ? measureOf(view, name, names) : undefined;

@@ -170,6 +170,11 @@ export const views: Readonly<Record<string, Declared>> = {
     ...{ day: 'started_date', numbers: { live_rows: 'non_additive' } },
   },
   sync_runs: { key: ['run_id'], day: 'started_date', entity: true },
+
+  // Data about people, with a grant of its own
+  'bi_pii.comments': { key: of('comment_id') },
+  'bi_pii.users': { key: of('user_id') },
+  'bi_pii.worklogs': { key: of('worklog_id') },
 };
 
 /** What a number is by the name of its column; the first rule that fits holds. */
@@ -245,7 +250,8 @@ export const complete: readonly string[] = [
 export const personal: readonly (readonly [RegExp, string])[] = [
   [/\.(assignee|author|changed_by|creator|entered_by|first_response_by|lead|reporter|user)_name$/, 'name'],
   [/^ad_change_history\.changed_by$|^deletions\.record_name$/, 'name'],
-  [/^issues\.(summary|description)$|\.other_summary$|^sprints\.goal$/, 'free text'],
+  [/\.email$/, 'e-mail address'],
+  [/\.(body|work_comment)$|^issues\.(summary|description)$|\.other_summary$|^sprints\.goal$/, 'free text'],
   [
     /^(ad_change_history|issue_changes)\.(old|new)_value$|^issue_.*\.value_text$/,
     'may hold names or free text',

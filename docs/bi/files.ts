@@ -10,12 +10,14 @@ import { schemaFile } from './schema.ts';
 /** Text by path, from the root of the project. */
 export async function contractFiles(pool: Pick<Pool, 'query'>): Promise<ReadonlyMap<string, string>> {
   const contract = await readContract(pool);
+  // Tools are given what every reader may see.
+  const shown = { ...contract, views: contract.views.filter(({ name }) => !name.startsWith('bi_pii.')) };
   return new Map([
     ['docs/bi/bi.schema.json', schemaFile(contract)],
     ['docs/bi/metrics.md', metricsPage()],
     ['docs/bi/metrics.yml', metricsFile()],
-    ['docs/bi/cube.yml', cubeFile(contract)],
-    ['dbt/models/sources.yml', sourcesFile(contract)],
+    ['docs/bi/cube.yml', cubeFile(shown)],
+    ['dbt/models/sources.yml', sourcesFile(shown)],
     ['dbt/models/exposures.yml', exposuresFile()],
     ...dashboards.map(
       (dashboard) => [`docs/bi/grafana/${dashboard.file}.json`, dashboardFile(dashboard)] as const,

@@ -10,7 +10,7 @@ warnings.simplefilter("error")
 url, contract = sys.argv[1:]
 engine = sqlalchemy.create_engine(url.replace("postgres://", "postgresql+psycopg2://", 1))
 with open(contract, encoding="utf-8") as file:
-    views = json.load(file)["views"]
+    views = [view for view in json.load(file)["views"] if "." not in view["name"]]
 found = sqlalchemy.inspect(engine)
 names = set(found.get_view_names("bi")) | set(found.get_table_names("bi"))
 missing = [view["name"] for view in views if view["name"] not in names]
