@@ -141,6 +141,27 @@ comment on column tracker.sprint_burndown_changes.scope_points is 'Story points 
 comment on column tracker.sprint_burndown_changes.remaining_issues is 'The same of issues that are not done.';
 comment on column tracker.sprint_burndown_changes.remaining_points is 'The same of issues that are not done.';
 
+create table if not exists tracker.issue_value_intervals (
+  source_id smallint not null,
+  issue_id bigint not null,
+  field_name text not null,
+  field_id text,
+  value_id text,
+  value_text text,
+  valid_from timestamptz not null,
+  valid_to timestamptz
+);
+create index if not exists issue_value_intervals_issue on tracker.issue_value_intervals (source_id, issue_id);
+comment on table tracker.issue_value_intervals is 'Values of fields over time, of issues and fields with changes, and of sprints and fix versions; one row per issue, field, value and interval.';
+comment on column tracker.issue_value_intervals.source_id is 'The source, see ops.sources.';
+comment on column tracker.issue_value_intervals.issue_id is 'The issue, see tracker.issues.id.';
+comment on column tracker.issue_value_intervals.field_name is 'What the field is, see tracker.followed_fields.';
+comment on column tracker.issue_value_intervals.field_id is 'Field id, see tracker.fields.id; null of sprints and fix versions.';
+comment on column tracker.issue_value_intervals.value_id is 'The value, as id where the field has ids; null: none.';
+comment on column tracker.issue_value_intervals.value_text is 'The value, as people read it; null: none, or known by its id.';
+comment on column tracker.issue_value_intervals.valid_from is 'When it began (UTC).';
+comment on column tracker.issue_value_intervals.valid_to is 'When it ended (UTC); null: it has not.';
+
 create table if not exists tracker.touched (
   source_id smallint not null,
   part text not null,
@@ -154,9 +175,11 @@ comment on column tracker.touched.issue_ids is 'The issues, see tracker.issues.i
 create table if not exists tracker.fact_fields (
   source_id smallint primary key,
   sprint_fields text[] not null,
-  points_fields text[] not null
+  points_fields text[] not null,
+  followed_fields text not null
 );
 comment on table tracker.fact_fields is 'Which fields of a source hold sprints and story points, one row per source: how the history is read.';
 comment on column tracker.fact_fields.source_id is 'The source, see ops.sources.';
 comment on column tracker.fact_fields.sprint_fields is 'Ids of its sprint fields, see tracker.fields.id; empty: those that are called Sprint.';
 comment on column tracker.fact_fields.points_fields is 'Ids of its fields of story points.';
+comment on column tracker.fact_fields.followed_fields is 'All fields whose values are followed, see tracker.followed_fields.';

@@ -4,10 +4,13 @@
 create or replace function tracker.reporting_day(moment timestamptz) returns date
 immutable parallel safe return (moment at time zone ops.reporting_time_zone())::date;
 
--- Status intervals, facts and flow of these issues of a source.
+-- Status intervals, facts, flow and the values of single fields of these issues of a source.
 create or replace function tracker.derive_flow(of_source smallint, touched bigint[]) returns void
 language plpgsql set enable_hashjoin = on as $$
 declare
+  followed text[] := array(
+    select field_id from tracker.followed_fields where source_id = of_source and not is_list and field_id is not null
+  );
   changes tracker.issue_changelog[];
   stays tracker.issue_status_intervals[];
   flows tracker.flow_daily[];
@@ -24,7 +27,7 @@ begin
     cross join lateral (
       select *
       from tracker.issue_changelog
-      where source_id = of_source and issue_id = t.id and field_id in ('status', 'assignee', 'priority')
+      where source_id = of_source and issue_id = t.id and (field_id = 'status' or field_id = any (followed))
       offset 0
     ) c
   );
@@ -175,7 +178,7 @@ begin
         min(changed_at) filter (where field_id = 'assignee' and coalesce(from_id, '') = ''), 'infinity'
       ) as given_at
     from unnest(changes)
-    where field_id <> 'status'
+    where field_id in ('assignee', 'priority')
     group by issue_id
   ) h on h.issue_id = s.issue_id
   cross join lateral (
@@ -188,6 +191,46 @@ begin
     from tracker.comments
     where source_id = of_source and issue_id = s.issue_id and _deleted_at is null
   ) c;
+
+  delete from tracker.issue_value_intervals where source_id = of_source and issue_id = any (touched);
+  with value as (
+    select
+      c.issue_id, f.field_name, f.field_id, c.changed_at, c.from_id, c.from_text, c.to_id, c.to_text,
+      i.created_at, i.assignee_id, i.priority_id, i.priority, i.story_points,
+      row_number() over history as nth,
+      lead(c.changed_at) over history as next_at
+    from unnest(changes) c
+    join tracker.followed_fields f on f.source_id = of_source and f.field_id = c.field_id and not f.is_list
+    cross join lateral (
+      select created_at, assignee_id, priority_id, priority, story_points
+      from tracker.shown_issues
+      where source_id = of_source and id = c.issue_id
+      offset 0
+    ) i
+    window history as (partition by c.issue_id, f.field_name order by c.changed_at, c.history_id, c.item)
+  )
+  insert into tracker.issue_value_intervals
+  select
+    of_source, v.issue_id, v.field_name, v.field_id,
+    nullif(v.from_id, ''), nullif(v.from_text, ''), v.created_at, v.changed_at
+  from value v
+  where v.nth = 1
+  union all
+  -- The last value is the one that the issue has.
+  select
+    of_source, v.issue_id, v.field_name, v.field_id,
+    case
+      when v.next_at is not null or v.field_name not in ('assignee', 'priority', 'story_points') then nullif(v.to_id, '')
+      when v.field_name = 'assignee' then v.assignee_id
+      when v.field_name = 'priority' then v.priority_id::text
+    end,
+    case
+      when v.next_at is not null or v.field_name not in ('assignee', 'priority', 'story_points') then nullif(v.to_text, '')
+      when v.field_name = 'priority' then v.priority
+      when v.field_name = 'story_points' then v.story_points::text
+    end,
+    v.changed_at, v.next_at
+  from value v;
 end
 $$;
 
@@ -204,6 +247,12 @@ begin
   for update;
   delete from tracker.sprint_issue_facts where source_id = of_source and issue_id = any (touched);
   delete from tracker.sprint_burndown_changes where source_id = of_source and issue_id = any (touched);
+  delete from tracker.issue_value_intervals
+  where source_id = of_source and issue_id = any (touched) and field_name in ('sprint', 'fix_versions');
+  insert into tracker.issue_value_intervals
+  select source_id, issue_id, field_name, null, value_id, value_text, valid_from, valid_to
+  from tracker.list_value_stays
+  where source_id = of_source and issue_id = any (touched);
 
   with issue as (
     select i.*
@@ -433,11 +482,11 @@ begin
 end
 $$;
 
--- Notes which fields of a source hold sprints and story points. True where that has changed.
+-- Notes which fields of a source hold sprints and story points, and which are followed. True where that has changed.
 create or replace function tracker.find_fields(of_source smallint) returns boolean
 language plpgsql as $$
 begin
-  insert into tracker.fact_fields as t (source_id, sprint_fields, points_fields)
+  insert into tracker.fact_fields as t (source_id, sprint_fields, points_fields, followed_fields)
   select
     of_source,
     coalesce(array_agg(id order by id) filter (where schema_custom = 'com.pyxis.greenhopper.jira:gh-sprint'), '{}'),
@@ -449,13 +498,20 @@ begin
         )
       ),
       '{}'
+    ),
+    (
+      select coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name, field_id), '')
+      from tracker.followed_fields
+      where source_id = of_source
     )
   from tracker.fields
   where source_id = of_source
-  having count(*) > 0
-  on conflict (source_id) do update
-    set sprint_fields = excluded.sprint_fields, points_fields = excluded.points_fields
-    where (t.sprint_fields, t.points_fields) is distinct from (excluded.sprint_fields, excluded.points_fields);
+  on conflict (source_id) do update set
+    sprint_fields = excluded.sprint_fields,
+    points_fields = excluded.points_fields,
+    followed_fields = excluded.followed_fields
+  where (t.sprint_fields, t.points_fields, t.followed_fields)
+    is distinct from (excluded.sprint_fields, excluded.points_fields, excluded.followed_fields);
   return found;
 end
 $$;
@@ -472,6 +528,7 @@ begin
     delete from tracker.flow_daily where source_id = source.source_id;
     delete from tracker.issue_status_intervals where source_id = source.source_id;
     delete from tracker.issue_facts where source_id = source.source_id;
+    delete from tracker.issue_value_intervals where source_id = source.source_id;
     delete from tracker.sprint_issue_facts where source_id = source.source_id;
     delete from tracker.sprint_burndown_changes where source_id = source.source_id;
     perform tracker.derive(

@@ -64,17 +64,17 @@ begin
 end
 $$;
 
--- Which fields hold sprints and story points decides how all history is read.
+-- Which fields hold sprints and story points, and which are followed, decides how all history is read.
 create or replace function tracker.note_fields() returns trigger
 language plpgsql as $$
 declare
   changed smallint;
 begin
-  for changed in select distinct source_id from written loop
+  for changed in select source_id from ops.sources order by source_id loop
     continue when not tracker.find_fields(changed);
     perform tracker.lock_facts(changed, true);
     insert into tracker.touched
-    select changed, 'sprints', array_agg(issue_id)
+    select changed, 'all', array_agg(issue_id)
     from tracker.issue_facts
     where source_id = changed
     having count(*) > 0;
@@ -115,6 +115,7 @@ begin
       ('issues', 'note_issues(''id'')'),
       ('issue_changelog', 'note_issues(''issue_id'')'),
       ('issue_sprints', 'note_issues(''issue_id'')'),
+      ('issue_versions', 'note_issues(''issue_id'')'),
       ('comments', 'note_issues(''issue_id'')'),
       ('sprint_issues', 'note_sprint_lists()'),
       ('fields', 'note_fields()'),
@@ -161,3 +162,6 @@ drop trigger if exists derive_touched on tracker.touched;
 create constraint trigger derive_touched after insert on tracker.touched
 deferrable initially deferred
 for each row execute function tracker.derive_touched();
+
+create or replace trigger keep_facts after insert or update or delete on ref.history_fields
+for each statement execute function tracker.note_fields();

@@ -19,16 +19,54 @@ union all
 select
   s.name,
   v.issue_id::text,
-  v.issue_key,
-  v.project_id::text,
-  v.project_key,
+  i.key,
+  i.project_id::text,
+  p.key,
   v.field_name,
-  v.field_id,
-  shown.id,
+  coalesce(
+    v.field_id,
+    (
+      select max(l.field_id)
+      from tracker.followed_fields l
+      where l.source_id = v.source_id and l.field_name = v.field_name
+    )
+  ),
+  v.value_id,
+  -- Names by look-ups: joins on what is computed would be planned for a few rows.
   case
-    when v.field_name = 'assignee' or f.schema_type = 'user'
-      then ops.shown_name(coalesce(u.display_name, v.value_text), shown.id)
-    when v.field_name = 'priority' then coalesce(pr.name, v.value_text)
+    when v.field_name = 'priority'
+      then coalesce(
+        (
+          select pr.name
+          from tracker.priorities pr
+          where pr.source_id = v.source_id
+            and pr.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
+        ),
+        v.value_text
+      )
+    when v.field_name = 'sprint'
+      then coalesce(
+        (
+          select sp.name
+          from tracker.sprints sp
+          where sp.source_id = v.source_id
+            and sp.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
+        ),
+        v.value_text
+      )
+    when v.field_name = 'assignee'
+      or (
+        select f.schema_type
+        from tracker.fields f
+        where f.source_id = v.source_id and f.id = v.field_id
+      ) = 'user'
+      then ops.shown_name(
+        coalesce(
+          (select u.display_name from tracker.users u where u.source_id = v.source_id and u.id = v.value_id),
+          v.value_text
+        ),
+        v.value_id
+      )
     else v.value_text
   end,
   (
@@ -39,48 +77,78 @@ select
   v.valid_from,
   v.valid_to,
   v.valid_to is null
-from tracker.value_stays v
-join ops.sources s on s.source_id = v.source_id
-left join tracker.fields f on f.source_id = v.source_id and f.id = v.field_id
--- A person in a custom field that never changed is there by the account id.
-cross join lateral (select coalesce(v.value_id, case f.schema_type when 'user' then v.value_text end) as id) as shown
-left join tracker.users u on u.source_id = v.source_id and u.id = shown.id
-left join tracker.priorities pr on pr.source_id = v.source_id and pr.id::text = v.value_id
+from tracker.issue_value_intervals v
+join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
+join ops.sources s on s.source_id = i.source_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 where v.valid_to is null or v.valid_to > v.valid_from
 union all
+-- Values that never changed.
 select
   s.name,
-  v.issue_id::text,
-  v.issue_key,
-  v.project_id::text,
-  v.project_key,
-  v.field_name,
+  i.id::text,
+  i.key,
+  i.project_id::text,
+  p.key,
+  f.field_name,
   f.field_id,
-  v.value_id,
-  coalesce(
-    case
-      when v.field_name = 'sprint'
-        then (
-            select sp.name
-            from tracker.sprints sp
-            where sp.source_id = v.source_id
-              and sp.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
-          )
-    end,
-    v.value_text
-  ),
-  null::numeric(18,4),
-  v.valid_from,
-  v.valid_to,
-  v.valid_to is null
-from tracker.list_value_stays v
-join ops.sources s on s.source_id = v.source_id
-left join (
-  select source_id, field_name, max(field_id) as field_id
-  from tracker.followed_fields
-  group by source_id, field_name
-) f on f.source_id = v.source_id and f.field_name = v.field_name
-where v.valid_to is null or v.valid_to > v.valid_from;
+  w.value_id,
+  case
+    when f.is_person
+      then ops.shown_name(
+        coalesce(
+          (select u.display_name from tracker.users u where u.source_id = i.source_id and u.id = w.value_id),
+          w.value_text
+        ),
+        w.value_id
+      )
+    else w.value_text
+  end,
+  (
+    case when f.field_name = 'story_points' and abs(i.story_points) < 1e13 then i.story_points end
+  )::numeric(18,4),
+  i.created_at,
+  null,
+  true
+from tracker.shown_issues i
+join (
+  select
+    w.source_id,
+    w.field_name,
+    max(w.field_id) as field_id,
+    w.field_name = 'assignee' or coalesce(bool_or(f.schema_type = 'user'), false) as is_person
+  from tracker.followed_fields w
+  left join tracker.fields f on f.source_id = w.source_id and f.id = w.field_id
+  where not w.is_list
+  group by w.source_id, w.field_name
+) f on f.source_id = i.source_id
+join ops.sources s on s.source_id = i.source_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+cross join lateral (
+  select
+    case f.field_name
+      when 'assignee' then i.assignee_id
+      when 'priority' then i.priority_id::text
+      when 'story_points' then null
+      -- A person in a custom field is there by the account id.
+      else case when f.is_person then i.custom_fields ->> f.field_id end
+    end as value_id,
+    case f.field_name
+      when 'assignee' then null
+      when 'priority'
+        then coalesce(
+          (select pr.name from tracker.priorities pr where pr.source_id = i.source_id and pr.id = i.priority_id),
+          i.priority
+        )
+      when 'story_points' then i.story_points::text
+      else i.custom_fields ->> f.field_id
+    end as value_text
+) w
+where not exists (
+  select
+  from tracker.issue_value_intervals v
+  where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = f.field_name
+);
 
 comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.';
 comment on column bi.issue_field_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

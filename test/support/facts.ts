@@ -3,12 +3,14 @@ type Rows = (query: string) => Promise<readonly object[]>;
 /** Tables of schema tracker that hold stored facts, or help to keep them. */
 export const factTables = [
   ...['issue_status_intervals', 'issue_facts', 'flow_daily', 'sprint_issue_facts'],
-  ...['sprint_burndown_changes', 'fact_fields', 'touched'],
+  ...['sprint_burndown_changes', 'issue_value_intervals', 'fact_fields', 'touched'],
 ];
 
 /** All stored facts of the tracker, each as a line of its table. */
 async function factsIn(rowsOf: Rows): Promise<readonly string[]> {
-  const all = factTables.map((name) => `select '${name} ' || t::text as line from tracker.${name} t`);
+  const all = factTables
+    .filter((name) => name !== 'fact_fields')
+    .map((name) => `select '${name} ' || t::text as line from tracker.${name} t`);
   const rows = await rowsOf(`select line from (${all.join(' union all ')}) lines order by line`);
   return rows.map((row) => String(Reflect.get(row, 'line')));
 }

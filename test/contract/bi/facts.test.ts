@@ -59,6 +59,7 @@ const step = fc.oneof(
   { arbitrary: change('customfield_8', 'Story Points', points), weight: 2 },
   change('assignee', 'assignee', of("'ann'", "'bob'", "''", 'null')),
   change('priority', 'priority', of("'1'", "'2'")),
+  change('fixVersions', 'Fix Version', of("'1'", "'2'", "''")),
   update(
     'issues',
     issue,
@@ -121,6 +122,15 @@ const step = fc.oneof(
     on conflict (source_id, id) do update set issue_id = excluded.issue_id, _deleted_at = null`,
   ),
   update('comments', history, fc.constant('_deleted_at = now()')),
+  fc.tuple(issue, sprint).map(
+    ([id, version]) => `insert into tracker.issue_versions (source_id, issue_id, kind, version_id, name)
+      values (1, ${id}, 'fix', ${version}, 'V') on conflict do nothing`,
+  ),
+  issue.map((id) => `delete from tracker.issue_versions where source_id = 1 and issue_id = ${id}`),
+  fc.constantFrom(
+    `insert into ref.history_fields values ('tracker', 'customfield_8', 'size') on conflict do nothing`,
+    'delete from ref.history_fields',
+  ),
   fc.constantFrom(
     `insert into tracker.fields (source_id, id, name, custom, schema_custom)
       values (1, 'customfield_7', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint') on conflict do nothing`,
