@@ -58,7 +58,7 @@ order by w.week_start;`,
     {
       title: 'Which work in progress is too old?',
       about:
-        'Days since the first start, beside the age that 85 % of the finished work of the project stayed below.',
+        'Days since the first start, beside the time within which 85 % of the work of the project was finished in the last year.',
       sql: `select i.issue_key, i.status, i.assignee_name,
   round(extract(epoch from now() - c.first_started_at) / 86400, 1) as days_in_progress, usual.p85_days
 from bi.issues i
@@ -67,10 +67,10 @@ join (
   select source, project_id,
     round(percentile_cont(0.85) within group (order by cycle_time_days)::numeric, 1) as p85_days
   from bi.issue_cycle_times
-  where is_done
+  where is_done and done_at >= now() - interval '365 days'
   group by source, project_id
 ) usual on usual.source = i.source and usual.project_id = i.project_id
-where i.status_category = 'in_progress' and c.first_started_at < now() - usual.p85_days * interval '1 day'
+where i.status_category = 'in_progress' and not c.is_done and c.first_started_at < now() - usual.p85_days * interval '1 day'
 order by days_in_progress desc, i.issue_key;`,
     },
     {

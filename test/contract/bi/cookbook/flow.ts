@@ -116,7 +116,7 @@ export const flow: Truths = {
   'Which work in progress is too old?': (world) => {
     const usual = new Map(
       grouped(
-        finished(world),
+        finished(world).filter(({ doneAt }) => doneAt >= world.now - 365 * day),
         ({ issue }) => [issue.project],
         (group) => [
           percentile(
