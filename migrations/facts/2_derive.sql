@@ -249,30 +249,36 @@ begin
   delete from tracker.sprint_burndown_changes where source_id = of_source and issue_id = any (touched);
   delete from tracker.issue_value_intervals
   where source_id = of_source and issue_id = any (touched) and field_name in ('sprint', 'fix_versions');
-  insert into tracker.issue_value_intervals
-  select source_id, issue_id, field_name, null, value_id, value_text, valid_from, valid_to
-  from tracker.list_value_stays
-  where source_id = of_source and issue_id = any (touched);
 
   with issue as (
     select i.*
     from unnest(touched) as t (id)
     cross join lateral (
-      select id, created_at, (case when abs(story_points) < 1e13 then story_points end)::numeric(18, 4) as points
+      select
+        id, created_at, updated_at,
+        (case when abs(story_points) < 1e13 then story_points end)::numeric(18, 4) as points
       from tracker.shown_issues
       where source_id = of_source and id = t.id
       offset 0
     ) i
   ),
+  -- What the issue has now.
   listed as (
-    select i.id as issue_id, l.sprint_id
+    select i.id as issue_id, l.field_name, l.ref, max(l.name) as name
     from issue i
     cross join lateral (
-      select sprint_id from tracker.issue_sprints where source_id = of_source and issue_id = i.id
-      union
-      select sprint_id from tracker.sprint_issues where source_id = of_source and issue_id = i.id
+      select 'sprint' as field_name, sprint_id as ref, name
+      from tracker.issue_sprints
+      where source_id = of_source and issue_id = i.id
+      union all
+      select 'sprint', sprint_id, null from tracker.sprint_issues where source_id = of_source and issue_id = i.id
+      union all
+      select 'fix_versions', version_id, name
+      from tracker.issue_versions
+      where source_id = of_source and issue_id = i.id and kind = 'fix'
       offset 0
     ) l
+    group by i.id, l.field_name, l.ref
   ),
   change as (
     select i.id as issue_id, c.*
@@ -280,20 +286,26 @@ begin
     cross join lateral (
       select
         history_id, item, changed_at, from_id, from_text, to_id, to_text,
-        field_id = any (points_fields) as is_estimate
+        case
+          when field_id = any (points_fields) then 'story_points'
+          when field_id in ('fixVersions', 'Fix Version') then 'fix_versions'
+          else 'sprint'
+        end as field_name
       from tracker.issue_changelog
       where source_id = of_source and issue_id = i.id and (
         field_id = any (sprint_fields)
         or field_id = any (points_fields)
+        or field_id in ('fixVersions', 'Fix Version')
         or (field_name = 'Sprint' and cardinality(sprint_fields) = 0)
       )
       offset 0
     ) c
   ),
+  -- Every value that came into a list or went from it.
   move as (
     select
-      c.issue_id, part.ref::bigint as sprint_id, part.is_in, c.changed_at, c.history_id, c.item,
-      lag(part.is_in) over (partition by c.issue_id, part.ref::bigint order by c.changed_at, c.history_id, c.item) as was_in
+      c.issue_id, c.field_name, part.ref, part.name, part.is_in, c.changed_at, c.history_id, c.item,
+      lag(part.is_in) over moves as was_in
     from change c
     cross join lateral (
       select
@@ -301,36 +313,66 @@ begin
         string_to_array(replace(coalesce(c.to_id, ''), ' ', ''), ',') as present
     ) list
     cross join lateral (
-      select ref, true as is_in from unnest(list.present) ref where ref <> all (list.former)
+      select ref, case when cardinality(list.present) = 1 then c.to_text end as name, true as is_in
+      from unnest(list.present) ref
+      where ref <> all (list.former)
       union all
-      select ref, false from unnest(list.former) ref where ref <> all (list.present)
+      select ref, case when cardinality(list.former) = 1 then c.from_text end, false
+      from unnest(list.former) ref
+      where ref <> all (list.present)
     ) part
-    where not c.is_estimate and part.ref ~ '^[0-9]{1,18}$'
+    where c.field_name <> 'story_points' and part.ref <> ''
+    window moves as (
+      partition by c.issue_id, c.field_name, part.ref order by c.changed_at, c.history_id, c.item
+    )
   ),
   turn as (
     select
-      issue_id, sprint_id, is_in, changed_at,
+      issue_id, field_name, ref, name, is_in, changed_at,
       row_number() over turns = 1 as is_first,
       lead(changed_at) over turns as next_at
     from move
     where was_in is distinct from is_in
-    window turns as (partition by issue_id, sprint_id order by changed_at, history_id, item)
+    window turns as (partition by issue_id, field_name, ref order by changed_at, history_id, item)
   ),
-  membership as (
-    select issue_id, sprint_id, changed_at as added_at, coalesce(next_at, 'infinity') as removed_at
+  -- Values of lists over time. What is there and came by no change was there from the start.
+  stay as (
+    select issue_id, field_name, ref, name, changed_at as since, next_at as until, next_at is null as is_last
     from turn
     where is_in
     union all
-    select t.issue_id, t.sprint_id, i.created_at, t.changed_at
+    select t.issue_id, t.field_name, t.ref, t.name, i.created_at, t.changed_at, false
     from turn t
     join issue i on i.id = t.issue_id
     where t.is_first and not t.is_in
     union all
-    select l.issue_id, l.sprint_id, i.created_at, 'infinity'
+    select l.issue_id, l.field_name, l.ref::text, l.name, i.created_at, null, true
     from listed l
     join issue i on i.id = l.issue_id
-    left join turn t on t.issue_id = l.issue_id and t.sprint_id = l.sprint_id and t.is_first
+    left join turn t on t.issue_id = l.issue_id and t.field_name = l.field_name and t.ref = l.ref::text and t.is_first
     where t.issue_id is null
+  ),
+  lists as (
+    insert into tracker.issue_value_intervals
+    select
+      of_source, s.issue_id, s.field_name, null, s.ref, coalesce(l.name, s.name), s.since,
+      -- No change took it away, but the issue no longer has it: it went before the issue was last read.
+      case when s.is_last and l.issue_id is null then i.updated_at else s.until end
+    from stay s
+    join issue i on i.id = s.issue_id
+    left join listed l on l.issue_id = s.issue_id and l.field_name = s.field_name and l.ref::text = s.ref
+    union all
+    -- The issue has it, although a change took it away: it came before the issue was last read.
+    select of_source, t.issue_id, t.field_name, null, t.ref, coalesce(l.name, t.name), i.updated_at, null
+    from turn t
+    join issue i on i.id = t.issue_id
+    join listed l on l.issue_id = t.issue_id and l.field_name = t.field_name and l.ref::text = t.ref
+    where not t.is_in and t.next_at is null
+  ),
+  membership as (
+    select issue_id, ref::bigint as sprint_id, since as added_at, coalesce(until, 'infinity') as removed_at
+    from stay
+    where field_name = 'sprint' and ref ~ '^[0-9]{1,18}$'
   ),
   estimated as (
     select
@@ -338,7 +380,7 @@ begin
       row_number() over estimates as nth,
       lead(c.changed_at) over estimates as next_at
     from change c
-    where c.is_estimate
+    where c.field_name = 'story_points'
     window estimates as (partition by c.issue_id order by c.changed_at, c.history_id, c.item)
   ),
   -- Story points over time; the last value is the one that the issue has.

@@ -145,7 +145,7 @@ describe('a warehouse whose owner is no superuser', () => {
   });
   afterAll(() =>
     asOwner(async (client) => {
-      await client.query(`drop database if exists ${names.database} with (force)`);
+      await client.query(`drop database if exists ${names.database}`);
       for (const role of [names.login, names.reader, names.owner])
         await client.query(`drop role if exists ${role}`);
     }),

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await warehouse.close();
   await asOwner(async (client) => {
-    await client.query(`drop database ${database} with (force)`);
+    await client.query(`drop database ${database}`);
     const { rows } = await client.query(`select rolname from pg_roles where rolname like '%\\_${tag}'`);
     for (const { rolname } of rows.reverse()) await client.query(`drop role ${rolname}`);
   });
