@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(() =>
-  rowsOf('truncate tracker.issues, tracker.issue_sprints, tracker.sprints, tracker.board_sprints'),
+  rowsOf('truncate tracker.issues, tracker.issue_sprints, tracker.sprints, tracker.board_sprints cascade'),
 );
 
 /** Runs a statement as run `run`; gives how many rows it inserted and updated. */
