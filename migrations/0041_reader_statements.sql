@@ -56,13 +56,18 @@ select statement, ours from (
       and a.privilege_type = 'SELECT' and pg_has_role(r.oid, nullif(a.grantee, 0), 'usage')
   )
   union all
-  -- Views call them with the rights of the reader; without the right to use their schema nothing else can.
+  -- Views call them with the rights of the reader; without the right to use their schema nothing else can. No others:
+  -- the owner of the warehouse may own pg_catalog, too, with its functions that read and write files.
   select 6, format('grant execute on function %s to %I', p.oid::regprocedure, r.name), true
-  from reader r, bi, pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  where n.nspowner = bi.owner and n.nspname <> 'public'
+  from reader r, pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('ops', 'tracker')
     and not coalesce(has_function_privilege(r.oid, p.oid, 'execute'), has_function_privilege('public', p.oid, 'execute'))
   union all
-  select 7, format('revoke %s on %s %I from %s', lower(x.privilege_type), x.kind, x.name,
+  select 7, format('revoke execute on function %s from %I', p.oid::regprocedure, r.name), true
+  from reader r, pg_proc p join pg_namespace n on n.oid = p.pronamespace, aclexplode(p.proacl) a
+  where a.grantee = r.oid and n.nspname not in ('ops', 'tracker')
+  union all
+  select 8, format('revoke %s on %s %I from %s', lower(x.privilege_type), x.kind, x.name,
     case x.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(x.grantee)) end),
     x.grantee = r.oid or (x.grantee = 0 and x.owned)
   from reader r, rights x

@@ -31,8 +31,8 @@ const grantReader: Verb<{ name: string; pii?: boolean; newPassword?: boolean }> 
         ? 'The password is shown this once.'
         : 'The password stays as it was (--new-password makes one).',
       ...done
-        .filter((statement) => statement.endsWith(' from public'))
-        .map((each) => `For everybody: ${each}`),
+        .filter((statement) => !isNew || statement.endsWith(' from public'))
+        .map((statement) => `Done: ${statement.replace(/ password '.*'$/, ' password …')}`),
       ...(left.length === 0 ? [] : rest),
       'What stays visible: the names and definitions in pg_catalog, and databases that PUBLIC may connect to.',
     ],

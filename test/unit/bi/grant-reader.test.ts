@@ -5,7 +5,7 @@ import { grantReader } from '../../../src/bi/grant-reader.ts';
 import { shippedTables } from '../../../src/connectors/index.ts';
 import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
 import { migrate } from '../../../src/warehouse/migrate.ts';
-import { asOwner, databaseUrl } from '../../support/postgres.ts';
+import { asOwner, databaseUrl, testDatabase } from '../../support/postgres.ts';
 
 const tag = crypto.randomBytes(6).toString('hex');
 const database = `test_${tag}`;
@@ -79,6 +79,35 @@ test('a reader runs every view of bi, and nothing else', async () => {
     );
   const visible = `select nspname from pg_namespace where has_schema_privilege(oid, 'usage') and nspname !~ '^pg_' order by 1`;
   expect((await client.query(visible)).rows).toEqual([{ nspname: 'bi' }, { nspname: 'information_schema' }]);
+});
+
+test('a reader may call no function that others may not, also where the owner is a superuser', async () => {
+  const own = await testDatabase();
+  onTestFinished(() => own.drop());
+  const name = reader('of_superuser');
+  const { url, left } = await grantReader(own.warehouse, name);
+  onTestFinished(() =>
+    asOwner(
+      async (client) => void (await client.query(`drop owned by ${name}; drop role ${name}`)),
+      own.name,
+    ),
+  );
+  expect(left).toEqual([]);
+  const client = await as(url);
+  const more = `select p.oid::regprocedure::text from pg_proc p where has_function_privilege(p.oid, 'execute')
+    and not has_function_privilege('public', p.oid, 'execute')`;
+  expect((await client.query(more)).rows).toEqual([]);
+  for (const call of [
+    `pg_read_file('PG_VERSION')`,
+    `pg_ls_dir('.')`,
+    `lo_import('/etc/hostname')`,
+    'pg_reload_conf()',
+  ])
+    await expect(client.query(`select ${call}`), call).rejects.toThrow(/permission denied/);
+  // A grant of an earlier version is taken away.
+  await own.warehouse.pool.query(`grant execute on function pg_catalog.pg_read_file(text) to ${name}`);
+  const { done } = await grantReader(own.warehouse, name);
+  expect(done).toEqual([`revoke execute on function pg_read_file(text) from ${name}`]);
 });
 
 test('a reader is limited', async () => {

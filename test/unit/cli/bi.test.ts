@@ -27,7 +27,7 @@ test('grant-reader prints a connection string that works, and later keeps its pa
   await client.connect();
   await client.query('select * from issues');
   await client.end();
-  expect(out).toContain('For everybody: revoke usage on schema public from public');
+  expect(out).toContain('Done: revoke usage on schema public from public');
   const again = await run(`grant-reader ${reader} --json`);
   expect(JSON.parse(again.out)).toMatchObject({
     reader,
