@@ -33,7 +33,7 @@ join (
     ('ads', 'report_rows_without_campaign', 'warning', 'daily report rows of campaigns that are not in the warehouse'),
     ('ads', 'report_rows_without_ad_set', 'warning', 'daily report rows of ad sets that are not in the warehouse'),
     ('ads', 'report_rows_without_ad', 'warning', 'daily report rows of ads that are not in the warehouse'),
-    ('ads', 'ad_level_differences', 'info', 'days on which the levels of an account do not add up, see bi.ad_level_checks'),
+    ('ads', 'ad_level_differences', 'warning', 'days on which the levels of an account do not add up, see bi.ad_level_checks'),
     ('workflow', 'runs_without_dag', 'info', 'runs of DAGs that the engine does not list, or lists no more'),
     ('workflow', 'lost_runs', 'warning', 'runs that the engine forgot before they ended: their end is not known'),
     ('workflow', 'dags_with_errors', 'warning', 'DAGs whose definition has errors')
@@ -166,7 +166,7 @@ left join (
 comment on view bi.quality_checks is 'What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.';
 comment on column bi.quality_checks.source is 'The source, see ops.sources.name.';
 comment on column bi.quality_checks.check_name is 'Name of the check.';
-comment on column bi.quality_checks.severity is 'error (figures may be wrong or old), warning (something has no name, or counts as unknown) or info (counted, and as it should be).';
+comment on column bi.quality_checks.severity is 'error (figures may be wrong or old), warning (something has no name, counts as unknown, or figures do not agree) or info (counted, and as it should be).';
 comment on column bi.quality_checks.description is 'What the offending rows are.';
 comment on column bi.quality_checks.offending_rows is 'How many there are now. Of one check it may be summed over sources.';
 comment on column bi.quality_checks.is_ok is 'True when there are none, or the check only counts.';

@@ -24,7 +24,8 @@ select
   )::numeric(28,6) as difference,
   v.seen_at,
   (v.seen_at at time zone ops.reporting_time_zone())::date - v.day as days_later,
-  v._run_id::text as run_id
+  v._run_id::text as run_id,
+  (v.seen_at at time zone ops.reporting_time_zone())::date as seen_date
 from ads.report_revisions v
 join ops.sources s on s.source_id = v.source_id
 left join ads.report_daily r
@@ -61,3 +62,4 @@ comment on column bi.report_revisions.difference is 'new_value less old_value, n
 comment on column bi.report_revisions.seen_at is 'When the change was seen (UTC).';
 comment on column bi.report_revisions.days_later is 'How many days after the day itself it was seen.';
 comment on column bi.report_revisions.run_id is 'The run that saw it, see bi.sync_runs.run_id.';
+comment on column bi.report_revisions.seen_date is 'Day on which the change was seen, in the reporting time zone.';

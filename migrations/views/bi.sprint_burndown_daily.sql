@@ -20,7 +20,9 @@ select
       * greatest(0, bound.planned_day - d.date_day)
     ) / nullif(bound.planned_day - bound.first_day, 0),
     4
-  )::numeric(28,4) as ideal_points
+  )::numeric(28,4) as ideal_points,
+  bound.first_day as start_date,
+  bound.planned_day as planned_end_date
 from tracker.sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
@@ -77,3 +79,5 @@ comment on column bi.sprint_burndown_daily.scope_points is 'Story points of the 
 comment on column bi.sprint_burndown_daily.remaining_points is 'Story points of the issues that are not done, as estimated then. A level: do not sum it over days.';
 comment on column bi.sprint_burndown_daily.done_points is 'Story points of the issues that are done, as estimated then. A level: do not sum it over days.';
 comment on column bi.sprint_burndown_daily.ideal_points is 'Where a straight line from the scope of the first day to 0 at the planned end would be. A level: do not sum it over days.';
+comment on column bi.sprint_burndown_daily.start_date is 'Day on which the sprint started, in the reporting time zone.';
+comment on column bi.sprint_burndown_daily.planned_end_date is 'Day on which it is planned to end, in the reporting time zone: where the ideal line meets 0, also while there are no rows yet.';

@@ -28,7 +28,7 @@ from bi.issue_cycle_times where is_done group by 1 order by done desc;`,
   },
   {
     title: 'What became of the last sprints?',
-    sql: `select sprint_name as sprint, end_at::date as ended, committed_issues as committed, added_issues as added,
+    sql: `select sprint_name as sprint, completed_date as ended, committed_issues as committed, added_issues as added,
   removed_issues as removed, done_issues as done, carried_over_issues as carried_over
 from bi.sprints where sprint_state = 'closed' order by end_at desc, sprint_name limit 6;`,
   },

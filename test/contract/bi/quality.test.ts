@@ -107,7 +107,7 @@ test('each fault is counted where it belongs', async () => {
     'engine | dags_with_errors | 1 | false',
     'engine | lost_runs | 1 | false',
     'engine | runs_without_dag | 1 | true',
-    'platform | ad_level_differences | 1 | true',
+    'platform | ad_level_differences | 1 | false',
     'platform | ad_sets_without_campaign | 1 | false',
     'platform | ads_without_ad_set | 1 | false',
     'platform | campaigns_without_account | 1 | false',
