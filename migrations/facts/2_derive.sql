@@ -1,16 +1,22 @@
 -- How facts follow from issues and their history. Each function looks its issues up by key (`offset 0` keeps the
 -- planner to it), because a load runs with young statistics; sets in memory are joined by hash.
 
+-- What a function gives or takes cannot be replaced.
+drop function if exists tracker.derive_flow(smallint, bigint[]);
+drop function if exists tracker.derive_sprints(smallint, bigint[]);
+
 create or replace function tracker.reporting_day(moment timestamptz) returns date
 immutable parallel safe return (moment at time zone ops.reporting_time_zone())::date;
 
--- Status intervals, facts, flow and the values of single fields of these issues of a source.
-create or replace function tracker.derive_flow(of_source smallint, touched bigint[]) returns void
+-- Status intervals, facts, flow and the values of single fields of these issues of a source. True where some of them
+-- had facts before.
+create or replace function tracker.derive_flow(of_source smallint, touched bigint[]) returns boolean
 language plpgsql set enable_hashjoin = on as $$
 declare
   followed text[] := array(
     select field_id from tracker.followed_fields where source_id = of_source and not is_list and field_id is not null
   );
+  have_facts boolean;
   changes tracker.issue_changelog[];
   stays tracker.issue_status_intervals[];
   flows tracker.flow_daily[];
@@ -20,6 +26,7 @@ begin
   where source_id = of_source and issue_id = any (touched)
   order by issue_id
   for update;
+  have_facts := found;
 
   changes := array(
     select c
@@ -98,7 +105,7 @@ begin
     select of_source, e.project_id, e.category, e.date_day, sum(e.change)
     from (
       select o.project_id, o.category, part.date_day, part.change
-      from unnest(touched) as t (id)
+      from unnest(case when have_facts then touched end) as t (id)
       cross join lateral (
         select project_id, category, entered_date, left_date
         from tracker.issue_status_intervals
@@ -127,10 +134,13 @@ begin
     and d.date_day = f.date_day
     and d.change = 0;
 
-  delete from tracker.issue_status_intervals where source_id = of_source and issue_id = any (touched);
+  if have_facts then
+    delete from tracker.issue_status_intervals where source_id = of_source and issue_id = any (touched);
+    delete from tracker.issue_facts where source_id = of_source and issue_id = any (touched);
+    delete from tracker.issue_value_intervals where source_id = of_source and issue_id = any (touched);
+  end if;
   insert into tracker.issue_status_intervals select s.* from unnest(stays) s;
 
-  delete from tracker.issue_facts where source_id = of_source and issue_id = any (touched);
   insert into tracker.issue_facts
   select
     of_source, i.id,
@@ -192,7 +202,6 @@ begin
     where source_id = of_source and issue_id = s.issue_id and _deleted_at is null
   ) c;
 
-  delete from tracker.issue_value_intervals where source_id = of_source and issue_id = any (touched);
   with value as (
     select
       c.issue_id, f.field_name, f.field_id, c.changed_at, c.from_id, c.from_text, c.to_id, c.to_text,
@@ -231,24 +240,28 @@ begin
     end,
     v.changed_at, v.next_at
   from value v;
+  return have_facts;
 end
 $$;
 
--- Everything that follows from sprints, of these issues of a source; after `derive_flow`.
-create or replace function tracker.derive_sprints(of_source smallint, touched bigint[]) returns void
+-- Everything that follows from sprints and lists, of these issues of a source; after `derive_flow`.
+create or replace function tracker.derive_sprints(of_source smallint, touched bigint[], have_facts boolean default true)
+returns void
 language plpgsql set enable_hashjoin = on as $$
 declare
   sprint_fields text[] := coalesce((select f.sprint_fields from tracker.fact_fields f where source_id = of_source), '{}');
   points_fields text[] := coalesce((select f.points_fields from tracker.fact_fields f where source_id = of_source), '{}');
 begin
-  perform from tracker.issue_facts
-  where source_id = of_source and issue_id = any (touched)
-  order by issue_id
-  for update;
-  delete from tracker.sprint_issue_facts where source_id = of_source and issue_id = any (touched);
-  delete from tracker.sprint_burndown_changes where source_id = of_source and issue_id = any (touched);
-  delete from tracker.issue_value_intervals
-  where source_id = of_source and issue_id = any (touched) and field_name in ('sprint', 'fix_versions');
+  if have_facts then
+    perform from tracker.issue_facts
+    where source_id = of_source and issue_id = any (touched)
+    order by issue_id
+    for update;
+    delete from tracker.sprint_issue_facts where source_id = of_source and issue_id = any (touched);
+    delete from tracker.sprint_burndown_changes where source_id = of_source and issue_id = any (touched);
+    delete from tracker.issue_value_intervals
+    where source_id = of_source and issue_id = any (touched) and field_name in ('sprint', 'fix_versions');
+  end if;
 
   with issue as (
     select i.*
@@ -513,13 +526,14 @@ create or replace function tracker.derive(of_source smallint, touched bigint[], 
 language plpgsql as $$
 declare
   part_ids bigint[];
+  have_facts boolean := true;
 begin
   for at in 1 .. coalesce(cardinality(touched), 0) by 5000 loop
     part_ids := touched[at : at + 4999];
     if part = 'all' then
-      perform tracker.derive_flow(of_source, part_ids);
+      have_facts := tracker.derive_flow(of_source, part_ids);
     end if;
-    perform tracker.derive_sprints(of_source, part_ids);
+    perform tracker.derive_sprints(of_source, part_ids, have_facts);
   end loop;
 end
 $$;
