@@ -4,7 +4,7 @@ import type pg from 'pg';
 /** What a warehouse that is filled for measuring holds. All else follows from these numbers. */
 export interface Sizes {
   readonly issues: number;
-  /** Items of the changelog, of which about 45 % are changes of the status. */
+  /** Items of the changelog; about 45 % change the status. */
   readonly changes: number;
   readonly comments: number;
   readonly worklogs: number;

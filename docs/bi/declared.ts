@@ -236,7 +236,7 @@ export const roles: Readonly<Record<string, string>> = {
 };
 
 /**
- * Relations of which every row finds its target, as `view.column`; those of `*` hold in all views. Other targets may be deleted at the source,
+ * Relations, as `view.column`, in which every row finds its target; those of `*` hold in all views. Other targets may be deleted at the source,
  * hidden, or not read yet: the row stays, and finds nothing.
  */
 export const complete: readonly string[] = [

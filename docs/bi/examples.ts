@@ -88,7 +88,7 @@ where entity_type = 'CAMPAIGN' and dimension = 'AGE' and is_latest`,
   },
   {
     view: 'audiences',
-    asks: 'Which audiences are large and aimed at by nobody?',
+    asks: 'Which large audiences does no ad set use?',
     sql: 'select audience_name, size_max from bi.audiences where targeting_ad_sets = 0 order by 2 desc',
   },
   {

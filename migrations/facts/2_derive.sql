@@ -145,7 +145,7 @@ begin
   select
     of_source, i.id,
     case
-      -- The first change took it from somebody, or there was none: it was assigned when it was created.
+      -- The first change took it from an assignee, or there was no change: it was assigned when it was created.
       when h.taken_at <= h.given_at or (h.assignee_changes is null and i.assignee_id is not null) then i.created_at
       else h.assigned_at
     end,
@@ -545,22 +545,11 @@ begin
   insert into tracker.fact_fields as t (source_id, sprint_fields, points_fields, followed_fields)
   select
     of_source,
-    coalesce(array_agg(id order by id) filter (where schema_custom = 'com.pyxis.greenhopper.jira:gh-sprint'), '{}'),
-    coalesce(
-      array_agg(id order by id) filter (
-        where custom and (
-          schema_custom = 'com.pyxis.greenhopper.jira:jsw-story-points'
-          or (schema_type = 'number' and trim(name) ~* '^story points?( estimate)?$')
-        )
-      ),
-      '{}'
-    ),
-    (
-      select coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name, field_id), '')
-      from tracker.followed_fields
-      where source_id = of_source
-    )
-  from tracker.fields
+    -- Servers that give no field ids name the field in their place.
+    coalesce(array_agg(field_id order by field_id) filter (where field_name = 'sprint' and field_id <> 'Sprint'), '{}'),
+    coalesce(array_agg(field_id order by field_id) filter (where field_name = 'story_points' and field_id <> ''), '{}'),
+    coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name, field_id), '')
+  from tracker.followed_fields
   where source_id = of_source
   on conflict (source_id) do update set
     sprint_fields = excluded.sprint_fields,

@@ -1,5 +1,5 @@
--- Whatever is written to the tables that facts follow from, by whomever: its issues are noted, and their facts are
--- derived once before the transaction ends.
+-- Every write to the tables that facts follow from notes its issues, whichever program makes it. Their facts are derived
+-- once, before the transaction ends.
 
 -- Notes the issues of the written rows; the argument is the column that holds the issue.
 create or replace function tracker.note_issues() returns trigger
@@ -43,7 +43,7 @@ begin
 end
 $$;
 
--- The lists of sprints count for issues whose history says nothing of the sprint.
+-- The list of a sprint counts for issues that are not known to be in it.
 create or replace function tracker.note_sprint_lists() returns trigger
 language plpgsql as $$
 begin
@@ -52,8 +52,9 @@ begin
     select w.source_id, 'sprints', array_agg(w.issue_id)
     from written w
     where not exists (
-      select from tracker.sprint_issue_facts f
-      where f.source_id = w.source_id and f.issue_id = w.issue_id and f.sprint_id = w.sprint_id
+      select from tracker.issue_value_intervals v
+      where v.source_id = w.source_id and v.issue_id = w.issue_id
+        and v.field_name = 'sprint' and v.value_id = w.sprint_id::text and v.valid_to is null
     )
     group by w.source_id;
   else

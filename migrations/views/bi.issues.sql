@@ -101,7 +101,8 @@ select
   f.current_since as status_entered_at,
   f.reopen_count,
   f.assignee_changes,
-  case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url
+  case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url,
+  f.priority_changes
 from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -175,3 +176,4 @@ comment on column bi.issues.status_entered_at is 'When it entered its status of 
 comment on column bi.issues.reopen_count is 'How often it was done and then no longer. May be summed.';
 comment on column bi.issues.assignee_changes is 'How often its assignee changed. May be summed.';
 comment on column bi.issues.url is 'Its page in the tracker; null where the tracker is read through a gateway.';
+comment on column bi.issues.priority_changes is 'How often its priority changed. May be summed.';

@@ -83,7 +83,7 @@ order by project_key, issue_key, blocked_by;`,
     },
     {
       title: 'Who has too much to do?',
-      about: 'Open issues by assignee. The row without a name is the work that nobody has yet.',
+      about: 'Open issues by assignee. The row without a name is the unassigned work.',
       sql: `select assignee_name, open_issues, in_progress_issues, overdue_issues, open_story_points
 from bi.user_workload
 order by open_issues desc, assignee_name nulls first

@@ -183,3 +183,22 @@ test('facts that every write has kept are those that a rebuild makes', { timeout
     await database.drop();
   }
 });
+
+test('a sprint that lists an issue again counts, though its history says that it left', async () => {
+  const database = await testDatabase();
+  const query = async (text: string) => (await database.warehouse.pool.query(text)).rows;
+  try {
+    await query(vocabulary);
+    await query(`delete from tracker.issue_sprints where issue_id = 1;
+      insert into tracker.issue_changelog
+        (source_id, history_id, item, issue_id, changed_at, field_id, field_name, from_id, to_id) values
+        (1, 1, 0, 1, '2024-03-02Z', 'customfield_7', 'Sprint', '', '1, 2'),
+        (1, 2, 0, 1, '2024-03-03Z', 'customfield_7', 'Sprint', '1, 2', '2')`);
+    await query(
+      'insert into tracker.sprint_issues (source_id, issue_id, sprint_id) values (1, 1, 1), (1, 1, 2)',
+    );
+    expect(await staleFacts(query)).toEqual([]);
+  } finally {
+    await database.drop();
+  }
+});
