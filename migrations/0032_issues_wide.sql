@@ -232,7 +232,7 @@ begin return (
   )
   select
     format(
-      E'create or replace view bi.%I as select\n%s\nfrom bi.issues i\njoin tracker.issues t on t.source_id = %s '
+      E'create or replace view bi.%I with (security_barrier) as select\n%s\nfrom bi.issues i\njoin tracker.issues t on t.source_id = %s '
       'and t.id = i.issue_id::bigint\nwhere i.source = %L;\n',
       view_name, string_agg(format('%s as %I', o.expression, o.name), E',\n' order by o.column_number), of_source, s.name
     )

@@ -1,4 +1,4 @@
-create or replace view bi.assets as
+create or replace view bi.assets with (security_barrier) as
 select
   s.name as source,
   x.ad_account_id,

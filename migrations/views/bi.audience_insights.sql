@@ -1,4 +1,4 @@
-create or replace view bi.audience_insights as
+create or replace view bi.audience_insights with (security_barrier) as
 select
   s.name as source,
   i.entity_type,

@@ -1,4 +1,4 @@
-create or replace view bi.components as
+create or replace view bi.components with (security_barrier) as
 select
   s.name as source,
   c.component_id::text as component_id,

@@ -1,4 +1,4 @@
-create or replace view bi.cross_links as
+create or replace view bi.cross_links with (security_barrier) as
 select
   f.name as source,
   m.from_kind,

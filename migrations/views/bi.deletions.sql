@@ -1,4 +1,4 @@
-create or replace view bi.deletions as
+create or replace view bi.deletions with (security_barrier) as
 select
   s.name as source,
   d.table_name,

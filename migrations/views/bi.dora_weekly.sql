@@ -1,4 +1,4 @@
-create or replace view bi.dora_weekly as
+create or replace view bi.dora_weekly with (security_barrier) as
 select
   w.week_start,
   w.deployments,

@@ -1,4 +1,4 @@
-create or replace view bi.incidents as
+create or replace view bi.incidents with (security_barrier) as
 select
   i.source,
   i.kind as incident_kind,

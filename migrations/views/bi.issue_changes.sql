@@ -1,4 +1,4 @@
-create or replace view bi.issue_changes as
+create or replace view bi.issue_changes with (security_barrier) as
 select
   s.name as source,
   c.history_id::text as history_id,

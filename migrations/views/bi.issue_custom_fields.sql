@@ -1,4 +1,4 @@
-create or replace view bi.issue_custom_fields as
+create or replace view bi.issue_custom_fields with (security_barrier) as
 select
   s.name as source,
   i.id::text as issue_id,

@@ -1,4 +1,4 @@
-create or replace view bi.issue_cycle_times as
+create or replace view bi.issue_cycle_times with (security_barrier) as
 select
   s.name as source,
   f.issue_id::text as issue_id,

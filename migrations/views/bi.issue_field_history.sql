@@ -1,4 +1,4 @@
-create or replace view bi.issue_field_history as
+create or replace view bi.issue_field_history with (security_barrier) as
 select
   h.source,
   h.issue_id,
@@ -60,13 +60,7 @@ select
         from tracker.fields f
         where f.source_id = v.source_id and f.id = v.field_id
       ) = 'user'
-      then ops.shown_name(
-        coalesce(
-          (select u.display_name from tracker.users u where u.source_id = v.source_id and u.id = v.value_id),
-          v.value_text
-        ),
-        v.value_id
-      )
+      then ops.shown_name(coalesce(u.display_name, v.value_text), v.value_id)
     else v.value_text
   end,
   (
@@ -80,6 +74,7 @@ select
 from tracker.issue_value_intervals v
 join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
 join ops.sources s on s.source_id = i.source_id
+left join tracker.users u on u.source_id = v.source_id and u.id = v.value_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 where v.valid_to is null or v.valid_to > v.valid_from
 union all

@@ -1,4 +1,4 @@
-create or replace view bi.issue_labels as
+create or replace view bi.issue_labels with (security_barrier) as
 select
   s.name as source,
   l.issue_id::text as issue_id,

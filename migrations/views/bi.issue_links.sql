@@ -1,4 +1,4 @@
-create or replace view bi.issue_links as
+create or replace view bi.issue_links with (security_barrier) as
 select
   s.name as source,
   l.link_id::text as link_id,

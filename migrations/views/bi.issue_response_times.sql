@@ -1,4 +1,4 @@
-create or replace view bi.issue_response_times as
+create or replace view bi.issue_response_times with (security_barrier) as
 select
   s.name as source,
   r.issue_id::text as issue_id,

@@ -1,4 +1,4 @@
-create or replace view bi.issue_status_history as
+create or replace view bi.issue_status_history with (security_barrier) as
 select
   s.name as source,
   h.issue_id::text as issue_id,

@@ -1,4 +1,4 @@
-create or replace view bi.issues as
+create or replace view bi.issues with (security_barrier) as
 select
   s.name as source,
   i.id::text as issue_id,

@@ -1,4 +1,4 @@
-create or replace view bi.project_summary as
+create or replace view bi.project_summary with (security_barrier) as
 select
   s.name as source,
   p.id::text as project_id,

@@ -1,4 +1,4 @@
-create or replace view bi.quality_checks as
+create or replace view bi.quality_checks with (security_barrier) as
 select
   s.name as source,
   c.check_name,

@@ -1,4 +1,4 @@
-create or replace view bi.sprint_issues as
+create or replace view bi.sprint_issues with (security_barrier) as
 select
   s.name as source,
   f.sprint_id::text as sprint_id,

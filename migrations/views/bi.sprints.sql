@@ -1,4 +1,4 @@
-create or replace view bi.sprints as
+create or replace view bi.sprints with (security_barrier) as
 select
   s.name as source,
   sp.id::text as sprint_id,

@@ -1,4 +1,4 @@
-create or replace view bi.sync_runs as
+create or replace view bi.sync_runs with (security_barrier) as
 select
   r.run_id::text as run_id,
   s.name as source,

@@ -1,4 +1,4 @@
-create or replace view bi.throughput_weekly as
+create or replace view bi.throughput_weekly with (security_barrier) as
 select
   s.name as source,
   e.project_id::text as project_id,

@@ -1,4 +1,4 @@
-create or replace view bi.user_workload as
+create or replace view bi.user_workload with (security_barrier) as
 select
   s.name as source,
   n.assignee_id,

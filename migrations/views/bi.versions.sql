@@ -1,4 +1,4 @@
-create or replace view bi.versions as
+create or replace view bi.versions with (security_barrier) as
 select
   s.name as source,
   v.version_id::text as version_id,

@@ -1,4 +1,4 @@
-create or replace view bi.workflow_daily as
+create or replace view bi.workflow_daily with (security_barrier) as
 select
   g.source,
   g.dag_name,

@@ -1,4 +1,4 @@
-create or replace view bi.worklogs as
+create or replace view bi.worklogs with (security_barrier) as
 select
   s.name as source,
   w.id::text as worklog_id,

@@ -1,4 +1,4 @@
-create or replace view bi_pii.comments as
+create or replace view bi_pii.comments with (security_barrier) as
 select
   s.name as source,
   c.id::text as comment_id,

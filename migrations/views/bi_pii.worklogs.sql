@@ -1,4 +1,4 @@
-create or replace view bi_pii.worklogs as
+create or replace view bi_pii.worklogs with (security_barrier) as
 select
   s.name as source,
   w.id::text as worklog_id,

@@ -20,6 +20,10 @@ export const lints: readonly (readonly [says: string, offending: string])[] = [
       union all select relname, null from pg_class where ${relkinds} and obj_description(oid, 'pg_class') is null`,
   ],
   [
+    'no condition of a reader is tested on rows that a view leaves out',
+    `select relname from pg_class where ${relkinds} and not coalesce(reloptions, '{}') @> '{security_barrier=true}'`,
+  ],
+  [
     'no name needs quotes, and none needs AS',
     `select table_name, column_name from information_schema.columns c
       where table_schema in ('bi', 'bi_pii') and (quote_ident(column_name) <> column_name

@@ -110,6 +110,26 @@ test('a reader may call no function that others may not, also where the owner is
   expect(done).toEqual([`revoke execute on function pg_read_file(text) from ${name}`]);
 });
 
+test('no error shows a reader what bi leaves out', async () => {
+  await warehouse.pool.query(`
+    insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://one');
+    insert into tracker.fields (source_id, id, name, custom, schema_type, schema_custom)
+      values (1, 'customfield_1', 'Amount', true, 'string', 'com.atlassian.jira.plugin.system.customfieldtypes:textfield');
+    insert into tracker.issues (source_id, id, key, project_id, status_id, summary, security_level, custom_fields, created_at, updated_at) values
+      (1, 1, 'P-1', 10, 1, '7', null, '{"customfield_1": "7"}', now(), now()),
+      (1, 2, 'P-2', 10, 1, 'a secret', 'Board', '{"customfield_1": "a secret"}', now(), now());
+    insert into tracker.issue_changelog (source_id, history_id, item, issue_id, changed_at, field_id, field_name, to_id) values
+      (1, 1, 0, 1, now(), 'summary', 'summary', '7'), (1, 2, 0, 2, now(), 'summary', 'summary', 'a secret');
+    select ops.make_issues_wide(1::smallint)`);
+  const client = await as((await grantReader(warehouse, reader('curious'))).url);
+  // Then conditions are tested where the tables are read, and an error shows the text that is no number.
+  await client.query('set enable_nestloop = off; set enable_mergejoin = off');
+  for (const condition of ['issue_changes where new_id', 'issues_wide_tracker where amount'])
+    expect((await client.query(`select issue_key from ${condition}::integer > 0`)).rows, condition).toEqual([
+      { issue_key: 'P-1' },
+    ]);
+});
+
 test('a reader is limited', async () => {
   const { url } = await grantReader(warehouse, reader('limited'));
   const client = await as(url);
