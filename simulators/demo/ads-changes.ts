@@ -11,7 +11,8 @@ const day = 86_400_000;
  */
 export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
   clock.advance(day);
-  const [adSet] = [...state.adSets.values()].slice(1);
+  const adSets = [...state.adSets.values()];
+  const adSet = adSets.find(({ budgetType }) => budgetType === 'DAILY') ?? adSets[0];
   const [audience] = state.audiences.values();
   // That day was over in every time zone at the first sync, which has therefore read it.
   const midnight = Math.floor(clock.now().getTime() / day) * day - 3 * day;
@@ -21,7 +22,8 @@ export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
   if (ad === undefined || adSet === undefined || audience === undefined)
     throw new Error('the platform is empty');
   state.restate('AD', ad.id, lately, 'SPEND', '1234.567891');
-  state.update(adSet.id, { budget: 77_000_001n });
+  const budget = adSet.budget + 25_000_001n;
+  state.update(adSet.id, { budget });
   state.deleteAudience(audience.id);
   return [
     {
@@ -33,8 +35,8 @@ export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
     {
       what: `new budget: ${adSet.name}`,
       found: `select 'version ' || count(*) || ', now ' || max(budget::text) filter (where valid_to is null) from ads.ad_set_versions
-        where id = $1 having max(budget) filter (where valid_to is null) = 77.000001 and count(*) > 1`,
-      values: [adSet.id],
+        where id = $1 having max(budget) filter (where valid_to is null) = $2::numeric / 1000000 and count(*) > 1`,
+      values: [adSet.id, String(budget)],
     },
     {
       what: `audience deleted: ${audience.name}`,

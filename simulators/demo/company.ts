@@ -12,6 +12,8 @@ import { askFacts, type Change, type Facts } from './facts.ts';
 import { changeTracker, fewestIssues } from './tracker-changes.ts';
 import { changeWorkflow } from './workflow-changes.ts';
 
+const day = 86_400_000;
+
 /** A company whose sources answer on local ports. */
 export interface DemoCompany {
   /** Where each source answers, by the name that the demo prints. */
@@ -66,13 +68,14 @@ function nameAfterIssues(campaigns: readonly Campaign[], keys: readonly string[]
 
 /** Starts the three servers. Equal seeds make equal companies all day long (UTC). */
 export async function startCompany(seed: number, issues: number): Promise<DemoCompany> {
-  // Midnight UTC of today: the last sprint is this week's.
+  // Midnight UTC of today: the last sprint is this week's. Ads and jobs are those of the day before, which ends with the changes.
   const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
+  const yesterday = new Date(now.getTime() - day);
   const { people, advertising } = issues < 1000 ? small : medium;
   const tracker = await startTracker({ seed, issues, now, ...people });
-  const ads = await startAds({ seed, now, ...advertising });
+  const ads = await startAds({ seed, now: yesterday, ...advertising });
   // Dagu's own API lists weeks of runs; the API of the contract lists only current ones.
-  const workflow = await startWorkflow({ now, dialect: 'dagu-v2' });
+  const workflow = await startWorkflow({ now: yesterday, dialect: 'dagu-v2' });
   const keys = keysOf(tracker);
   nameAfterIssues([...ads.state.campaigns.values()], keys);
   const jobs = inhabit(workflow, { seed, issues: keys, campaigns: [...ads.state.campaigns.keys()] });
@@ -93,7 +96,7 @@ export async function startCompany(seed: number, issues: number): Promise<DemoCo
       // The platform has no other users, so the rate needs no limit.
       ADS_REQUESTS_PER_SECOND: '0',
       ADS_REPORT_REQUESTS_PER_SECOND: '0',
-      ADS_START: new Date(now.getTime() - advertising.days * 86_400_000).toISOString().slice(0, 10),
+      ADS_START: new Date(yesterday.getTime() - advertising.days * day).toISOString().slice(0, 10),
       WORKFLOW_BASE_URL: workflow.url,
     },
     change: () => [...changeTracker(tracker), ...changeAds(ads), ...changeWorkflow(workflow, jobs)],

@@ -113,16 +113,19 @@ export function advertiser(
     for (let s = 0; s < sizes.adSetsPerCampaign; s += 1) {
       const adSet = make.adSet(stamp(c * 1000 + s), `${theme}: ${publics[s % publics.length]} ${s + 1}`, {
         campaignId: campaign.id,
-        // The first one's budget is beyond what a double can hold.
-        budget: c === 0 && s === 0 ? 9_007_199_254_740_993n : BigInt(5_000_000 + dice.int(95_000_000)),
+        // Of a day: about what its ads spend.
+        budget: BigInt(sizes.adsPerAdSet) * BigInt(50_000_000 + dice.int(50_000_000)),
         budgetType: dice.chance(0.7) ? 'DAILY' : 'LIFETIME',
         bid: BigInt(1_000_000 + dice.int(24_000_000)),
         start: began,
         ...aim(dice, market.country, seedAudience.id),
       });
       // What is spent over a life has an end.
+      const life = sizes.days + 365;
       adSets.push(
-        adSet.budgetType === 'LIFETIME' ? { ...adSet, end: began + (sizes.days + 365) * 86_400_000 } : adSet,
+        adSet.budgetType === 'LIFETIME'
+          ? { ...adSet, end: began + life * 86_400_000, budget: adSet.budget * BigInt(life) }
+          : adSet,
       );
       for (let a = 0; a < sizes.adsPerAdSet; a += 1)
         ads.push(
