@@ -1,4 +1,4 @@
-create or replace view bi.account_performance_daily with (security_barrier) as
+create or replace view bi.account_performance_daily as
 select
   n.source,
   n.date_day,

@@ -1,4 +1,4 @@
-create or replace view bi.ad_accounts with (security_barrier) as
+create or replace view bi.ad_accounts as
 select
   s.name as source,
   ac.id as ad_account_id,

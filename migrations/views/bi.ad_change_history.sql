@@ -1,4 +1,4 @@
-create or replace view bi.ad_change_history with (security_barrier) as
+create or replace view bi.ad_change_history as
 select
   s.name as source,
   h.id as change_id,

@@ -1,4 +1,4 @@
-create or replace view bi.ad_extra_metrics with (security_barrier) as
+create or replace view bi.ad_extra_metrics as
 select
   s.name as source,
   r.day as date_day,

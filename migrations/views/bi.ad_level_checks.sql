@@ -1,4 +1,4 @@
-create or replace view bi.ad_level_checks with (security_barrier) as
+create or replace view bi.ad_level_checks as
 select
   s.name as source,
   d.day as date_day,

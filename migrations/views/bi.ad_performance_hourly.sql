@@ -1,4 +1,4 @@
-create or replace view bi.ad_performance_hourly with (security_barrier) as
+create or replace view bi.ad_performance_hourly as
 select
   s.name as source,
   r.hour_start as hour_start_at,

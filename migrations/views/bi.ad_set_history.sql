@@ -1,4 +1,4 @@
-create or replace view bi.ad_set_history with (security_barrier) as
+create or replace view bi.ad_set_history as
 select
   s.name as source,
   v.id as ad_set_id,

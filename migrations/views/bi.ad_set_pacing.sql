@@ -1,4 +1,4 @@
-create or replace view bi.ad_set_pacing with (security_barrier) as
+create or replace view bi.ad_set_pacing as
 select
   s.name as source,
   st.ad_account_id,

@@ -1,4 +1,4 @@
-create or replace view bi.ad_set_targets with (security_barrier) as
+create or replace view bi.ad_set_targets as
 select
   s.name as source,
   st.id as ad_set_id,

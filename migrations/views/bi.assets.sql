@@ -1,4 +1,4 @@
-create or replace view bi.assets with (security_barrier) as
+create or replace view bi.assets as
 select
   s.name as source,
   x.ad_account_id,

@@ -1,4 +1,4 @@
-create or replace view bi.audience_insights with (security_barrier) as
+create or replace view bi.audience_insights as
 select
   s.name as source,
   i.entity_type,

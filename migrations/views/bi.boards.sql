@@ -1,4 +1,4 @@
-create or replace view bi.boards with (security_barrier) as
+create or replace view bi.boards as
 select
   s.name as source,
   b.id::text as board_id,

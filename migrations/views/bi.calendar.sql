@@ -1,4 +1,4 @@
-create or replace view bi.calendar with (security_barrier) as
+create or replace view bi.calendar as
 select
   c.date_day,
   c.week_start,

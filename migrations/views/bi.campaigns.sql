@@ -1,4 +1,4 @@
-create or replace view bi.campaigns with (security_barrier) as
+create or replace view bi.campaigns as
 select
   s.name as source,
   c.ad_account_id,

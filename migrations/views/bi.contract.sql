@@ -1,4 +1,4 @@
-create or replace view bi.contract with (security_barrier) as
+create or replace view bi.contract as
 select
   '1.0'::text as bi_version,
   ops.reporting_time_zone() as reporting_time_zone,

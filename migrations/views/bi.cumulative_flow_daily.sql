@@ -1,4 +1,4 @@
-create or replace view bi.cumulative_flow_daily with (security_barrier) as
+create or replace view bi.cumulative_flow_daily as
 select
   s.name as source,
   b.project_id::text as project_id,

@@ -1,4 +1,4 @@
-create or replace view bi.dags with (security_barrier) as
+create or replace view bi.dags as
 select
   s.name as source,
   d.name as dag_name,

@@ -1,4 +1,4 @@
-create or replace view bi.data_freshness with (security_barrier) as
+create or replace view bi.data_freshness as
 select
   s.name as source,
   st.stream,

@@ -1,4 +1,4 @@
-create or replace view bi.landing_pages with (security_barrier) as
+create or replace view bi.landing_pages as
 select
   s.name as source,
   a.ad_account_id,

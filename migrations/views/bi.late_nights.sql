@@ -1,4 +1,4 @@
-create or replace view bi.late_nights with (security_barrier) as
+create or replace view bi.late_nights as
 select
   x.source,
   x.night_date,

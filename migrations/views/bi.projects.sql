@@ -1,4 +1,4 @@
-create or replace view bi.projects with (security_barrier) as
+create or replace view bi.projects as
 select
   s.name as source,
   p.id::text as project_id,

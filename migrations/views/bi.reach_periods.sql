@@ -1,4 +1,4 @@
-create or replace view bi.reach_periods with (security_barrier) as
+create or replace view bi.reach_periods as
 select
   s.name as source,
   r.ad_account_id,

@@ -1,4 +1,4 @@
-create or replace view bi.receipts with (security_barrier) as
+create or replace view bi.receipts as
 select
   s.name as source,
   w.stream,

@@ -1,4 +1,4 @@
-create or replace view bi.report_revisions with (security_barrier) as
+create or replace view bi.report_revisions as
 select
   s.name as source,
   ac.id as ad_account_id,

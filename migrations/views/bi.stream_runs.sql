@@ -1,4 +1,4 @@
-create or replace view bi.stream_runs with (security_barrier) as
+create or replace view bi.stream_runs as
 select
   x.run_id::text as run_id,
   s.name as source,

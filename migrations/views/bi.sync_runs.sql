@@ -1,4 +1,4 @@
-create or replace view bi.sync_runs with (security_barrier) as
+create or replace view bi.sync_runs as
 select
   r.run_id::text as run_id,
   s.name as source,

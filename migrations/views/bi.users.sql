@@ -1,4 +1,4 @@
-create or replace view bi.users with (security_barrier) as
+create or replace view bi.users as
 select
   s.name as source,
   u.id as user_id,

@@ -1,4 +1,4 @@
-create or replace view bi.workflow_daily with (security_barrier) as
+create or replace view bi.workflow_daily as
 select
   g.source,
   g.dag_name,

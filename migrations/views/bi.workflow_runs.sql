@@ -1,4 +1,4 @@
-create or replace view bi.workflow_runs with (security_barrier) as
+create or replace view bi.workflow_runs as
 select
   s.name as source,
   r.dag_name,

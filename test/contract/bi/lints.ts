@@ -20,8 +20,13 @@ export const lints: readonly (readonly [says: string, offending: string])[] = [
       union all select relname, null from pg_class where ${relkinds} and obj_description(oid, 'pg_class') is null`,
   ],
   [
-    'no condition of a reader is tested on rows that a view leaves out',
-    `select relname from pg_class where ${relkinds} and not coalesce(reloptions, '{}') @> '{security_barrier=true}'`,
+    'a view of issues tests no condition of a reader on rows that it leaves out',
+    `select c.relname from pg_class c where ${relkinds} and not coalesce(reloptions, '{}') @> '{security_barrier=true}'
+      and exists (select from pg_rewrite r
+        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+        join pg_class t on t.oid = d.refobjid and t.relnamespace = 'tracker'::regnamespace
+        where r.ev_class = c.oid and (t.relname in ('issues', 'shown_issues')
+          or exists (select from pg_attribute a where a.attrelid = t.oid and a.attname = 'issue_id')))`,
   ],
   [
     'no name needs quotes, and none needs AS',
