@@ -32,7 +32,7 @@ select
     )
   ),
   v.value_id,
-  -- Names by look-ups: joins on what is computed would be planned for a few rows.
+  -- Names by computed ids are looked up: such joins would be planned for a few rows.
   case
     when v.field_name = 'priority'
       then coalesce(

@@ -45,6 +45,7 @@ from (
   from tracker.issue_facts f
   join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
 ) r
+-- Every row has its source. An inner join lets the planner begin with the sources, and walk an index over all issues.
 left join ops.sources s on s.source_id = r.source_id
 left join tracker.projects p on p.source_id = r.source_id and p.id = r.project_id
 left join tracker.issue_types t on t.source_id = r.source_id and t.id = r.issue_type_id

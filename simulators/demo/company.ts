@@ -68,7 +68,7 @@ function nameAfterIssues(campaigns: readonly Campaign[], keys: readonly string[]
 
 /** Starts the three servers. Equal seeds make equal companies all day long (UTC). */
 export async function startCompany(seed: number, issues: number): Promise<DemoCompany> {
-  // Midnight UTC of today: the last sprint is this week's. Ads and jobs are those of the day before, which ends with the changes.
+  // Midnight UTC of today: the last sprint is this week's. Ads and jobs begin a day earlier: that day passes with the changes.
   const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
   const yesterday = new Date(now.getTime() - day);
   const { people, advertising } = issues < 1000 ? small : medium;

@@ -121,10 +121,10 @@ export function advertiser(
         ...aim(dice, market.country, seedAudience.id),
       });
       // What is spent over a life has an end.
-      const life = sizes.days + 365;
+      const lifeDays = sizes.days + 365;
       adSets.push(
         adSet.budgetType === 'LIFETIME'
-          ? { ...adSet, end: began + life * 86_400_000, budget: adSet.budget * BigInt(life) }
+          ? { ...adSet, end: began + lifeDays * 86_400_000, budget: adSet.budget * BigInt(lifeDays) }
           : adSet,
       );
       for (let a = 0; a < sizes.adsPerAdSet; a += 1)

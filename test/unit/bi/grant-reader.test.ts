@@ -122,7 +122,7 @@ test('no error shows a reader what bi leaves out', async () => {
       (1, 1, 0, 1, now(), 'summary', 'summary', '7'), (1, 2, 0, 2, now(), 'summary', 'summary', 'a secret');
     select ops.make_issues_wide(1::smallint)`);
   const client = await as((await grantReader(warehouse, reader('curious'))).url);
-  // Then conditions are tested where the tables are read, and an error shows the text that is no number.
+  // With hash joins a condition would be tested as its table is read: an error would show the text that is no number.
   await client.query('set enable_nestloop = off; set enable_mergejoin = off');
   for (const condition of ['issue_changes where new_id', 'issues_wide_tracker where amount'])
     expect((await client.query(`select issue_key from ${condition}::integer > 0`)).rows, condition).toEqual([
