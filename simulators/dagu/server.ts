@@ -18,8 +18,12 @@ export interface WorkflowOptions {
   readonly ids?: boolean;
   /** The most runs in one answer of the vendor. Default 1000, or 500 with pages. */
   readonly most?: number;
-  /** A bearer token that is demanded. Absent: none. */
+  /** A bearer token that is accepted. Without it and `login` no login is asked for. */
   readonly token?: string;
+  /** Basic authentication that is accepted. */
+  readonly login?: { readonly username: string; readonly password: string };
+  /** Other engines that a request with `remoteNode` is passed on to, by their names. */
+  readonly remoteNodes?: Readonly<Record<string, Pick<WorkflowSimulator, 'state'>>>;
   /** The engine's clock stands at this instant until it is moved. Absent: it runs with the machine's. */
   readonly now?: Date;
   /** Default 0: any free port. */
@@ -52,6 +56,9 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
   const errors: unknown[] = [];
   const closing = new AbortController();
   const routes = routesOf(state, options);
+  // Since 2.0 Basic is asked for only where it is set up; 1.30 always does (measured).
+  const hasBasic = options.dialect !== 'dagu-2.x' || options.login !== undefined;
+  const challenge = `${hasBasic ? 'Basic' : 'Bearer'} realm="restricted"`;
   const server = createServer({ keepAliveTimeout: 60_000 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -63,9 +70,13 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
   const base = `http://127.0.0.1:${address.port}`;
 
   const answerOf = (call: Call): Answer => {
-    if (options.token !== undefined && call.headers.authorization !== `Bearer ${options.token}`)
-      return { status: 401, headers: { 'www-authenticate': 'Basic realm="restricted"' }, body: [] };
-    const matched = routeOf(routes, call.path);
+    if (!isLoggedIn(options, call.headers.authorization))
+      return { status: 401, headers: { 'www-authenticate': challenge }, body: [] };
+    const node = call.query.get('remoteNode');
+    const remote = node === null ? undefined : options.remoteNodes?.[node];
+    if (node !== null && remote === undefined)
+      return json({ code: 'bad_request', message: `remote node ${node} not found` }, 400);
+    const matched = routeOf(remote ? routesOf(remote.state, options) : routes, call.path);
     const fitting = matched.find(({ route }) => route.method === call.method);
     if (fitting === undefined) return nothing(matched.length > 0);
     try {
@@ -133,6 +144,16 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
       });
     },
   };
+};
+
+/** All ways that are set up are accepted beside each other. */
+const isLoggedIn = ({ token, login }: WorkflowOptions, authorization: string | undefined): boolean => {
+  if (token === undefined && login === undefined) return true;
+  if (token !== undefined && authorization === `Bearer ${token}`) return true;
+  const [, sent = ''] = /^Basic (.*)$/.exec(authorization ?? '') ?? [];
+  return (
+    login !== undefined && Buffer.from(sent, 'base64').toString() === `${login.username}:${login.password}`
+  );
 };
 
 const routesOf = (state: WorkflowState, { dialect = 'contract', ...options }: WorkflowOptions) => {

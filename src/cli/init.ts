@@ -85,16 +85,20 @@ function complaintsOf(draft: Draft, values: Values): SourceReader['complaints'] 
 const currentOf = ({ from, variable }: Draft, key: string, { isSecret }: Setting): string | undefined =>
   isSecret ? from.secret(variable(key)) : from.text(variable(key));
 
-/** Asks for what is missing, for what would do instead, and for a secret of which the connector cannot say whether it is needed. */
+/** Asks for what is missing, for what would do instead, for a login, and for a secret of which the connector cannot say whether it is needed. */
 async function askMissing(context: Context, draft: Draft, values: Values): Promise<void> {
   const { connector } = draft.pipeline.source;
+  const logins = new Set<string>(connector.logins);
   for (const [key, each] of Object.entries(connector.settings)) {
-    if (values.has(key) || currentOf(draft, key, each)) continue;
+    const isGiven = values.has(key) || Boolean(currentOf(draft, key, each));
+    if (isGiven && logins.has(key)) logins.clear();
+    if (isGiven) continue;
     const complaints = complaintsOf(draft, values);
     const isInstead = [...complaints.values()].some(({ instead }) => instead === key);
-    const isUnsure = each.isSecret && connector.check === undefined;
+    const isUnsure = logins.has(key) || (each.isSecret && connector.check === undefined);
     const answer = complaints.has(key) || isInstead || isUnsure ? await ask(context, key, each) : '';
     if (answer) values.set(key, answer);
+    if (answer && logins.has(key)) logins.clear();
   }
 }
 

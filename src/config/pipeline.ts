@@ -39,6 +39,8 @@ export interface Configurable<S extends Settings = Settings> {
   readonly settings: S;
   /** Rules between settings. A value that is missing or wrong is undefined. */
   check?(values: Partial<ValuesOf<S>>, report: Report): void;
+  /** Settings that begin a login where the source asks for one: `init` asks for them until one is given. */
+  readonly logins?: readonly (keyof S & string)[];
   /** Whether deletions are found by a reconcile: some stream says whether one record still exists. */
   readonly reconciles?: boolean;
 }

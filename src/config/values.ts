@@ -98,6 +98,11 @@ export const sentToken = token(
   'has a line break or a character that is not ASCII, which no header can carry; copy it again',
 );
 
+/** The user name or the e-mail address of Basic auth: the first colon ends it (RFC 7617). */
+export const account = z
+  .string()
+  .refine((name) => !name.includes(':'), 'has a colon in it, which no account of Basic auth can have');
+
 /** A token that callers send to us; without blanks, because they separate it from the word Bearer. */
 export const bearerToken = token(
   /^[\x21-\x7e]+$/,

@@ -55,7 +55,10 @@ const late = new Set([408, 504, 524]);
 const readStatus = (request: Request, got: Received, context: Context): Failed => {
   const { status, headers } = got;
   const { clean, wallMs } = context;
-  const answered = `${request.method} ${request.endpoint} answered ${status}`;
+  const scheme =
+    status === 401 ? /^\s*([\w-]{1,20})/.exec(headers['www-authenticate'] ?? '')?.[1] : undefined;
+  const asking = scheme === undefined ? '' : `, asking for ${scheme}`;
+  const answered = `${request.method} ${request.endpoint} answered ${status}${asking}`;
   const afterMs = retryAfterMs(headers, wallMs);
   const facts = { retryAfterMs: afterMs };
   if (status === 429 || (status === 403 && isLimit(headers))) {

@@ -4,23 +4,27 @@ import * as errors from '../../core/errors.ts';
 import type { Paging } from '../../core/paging.ts';
 import { isObject, type JsonObject } from '../../core/record-object.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
-import { bearer } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { at, textAt } from '../../reading/offset-list.ts';
 import { pages } from '../../reading/pages.ts';
-import type { WorkflowConfig } from './config.ts';
+import { authOf, type Login, type WorkflowConfig } from './config.ts';
 import { beganAt, currentRun, type Dialect, type Run, runIn } from './transform.ts';
 
 /** What is needed to reach an engine. */
-export type EngineSettings = Pick<WorkflowConfig, 'baseUrl'> & {
-  readonly token?: { reveal(): string } | undefined;
-};
+export type EngineSettings = Pick<WorkflowConfig, 'baseUrl'> &
+  Login & { readonly remoteNode?: string | undefined };
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 
 /** Throws `Misconfigured` for a base URL that cannot be used. */
-export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}): Http =>
-  createHttp({ ...deps, baseUrl, auth: token && bearer(token) });
+export const openHttp = ({ baseUrl, remoteNode, ...login }: EngineSettings, deps: HttpDeps = {}): Http => {
+  const http = createHttp({ ...deps, baseUrl, auth: authOf(login) });
+  if (remoteNode === undefined) return http;
+  // The engine passes a request with this parameter on to the node (its OpenAPI, RemoteNode).
+  const send: Http['send'] = (request, signal) =>
+    http.send({ ...request, query: { ...request.query, remoteNode } }, signal);
+  return { ...http, send };
+};
 
 /**
  * A request of a route below the prefix of the dialect; the route's `{…}` are filled in their order. Throws
@@ -79,6 +83,10 @@ export const ofOneRequest = (error: unknown): errors.TidemarkError => {
 export const firstOf = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 
+/** By Dagu's `auth.mode`, which is basic or builtin; 1.x has Basic and one token. */
+const loginHint =
+  'Where Dagu has Basic authentication, set WORKFLOW_USERNAME and WORKFLOW_PASSWORD; where it has users of its own, set WORKFLOW_TOKEN to an API key.';
+
 /** What is asked, and what throws where the answer is not of the dialect. */
 type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) => unknown];
 
@@ -98,6 +106,8 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
       check(body);
       return { dialect, clock: date };
     } catch (error) {
+      if (error instanceof AuthFailed)
+        throw new AuthFailed(`${error.message} ${loginHint}`, { cause: error });
       const met = ofOneRequest(error);
       if (failure === undefined || failure instanceof errors.Missing) failure = met;
     }

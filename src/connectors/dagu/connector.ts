@@ -1,6 +1,6 @@
 /** Dagu as a connector: `source: dagu({ … })` in a pipeline file. */
 import { defineConnector } from '../connector.ts';
-import { settings } from './config.ts';
+import { check, settings } from './config.ts';
 import { workflowTables } from './tables.ts';
 
 const source = () => import('./source.ts');
@@ -11,6 +11,8 @@ export const dagu = defineConnector({
   schema: 'workflow',
   tables: workflowTables,
   settings,
+  check,
+  logins: ['token', 'username'],
   open: async (values, { note, httpOptions: http }) => (await source()).openWorkflow(values, { note, http }),
   openEngine: async (values, dags, proxies) => (await source()).openEngine(values, dags, { proxies }),
 });

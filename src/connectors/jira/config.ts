@@ -1,15 +1,9 @@
 /** What the user can set of the issue tracker. */
 
-import { z } from 'zod';
 import type { Report } from '../../config/pipeline.ts';
 import { setting, type ValuesOf } from '../../config/settings.ts';
-import { sentToken } from '../../config/values.ts';
+import { account, sentToken } from '../../config/values.ts';
 import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts';
-
-// RFC 7617: the first colon ends the user name.
-const account = z
-  .string()
-  .refine((email) => !email.includes(':'), 'has a colon in it, which no account of Basic auth can have');
 
 const ways = ['basic', 'bearer', 'oauth'] as const;
 

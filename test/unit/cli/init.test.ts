@@ -291,6 +291,31 @@ test('it asks for what the way to sign in needs, and a secret that may be needed
   expect(await dagu.ended).toMatchObject({ code: 0, err: expect.not.stringContaining('engine-t0ken') });
 });
 
+test.each([
+  ['right', 'pass:wörd €', 0],
+  ['wrong', 'guessed', 4],
+])('without a token it asks Dagu’s user name and password (%s)', async (_, password, exit) => {
+  const login = { username: 'ops', password: 'pass:wörd €' };
+  const engine = await startWorkflow({ dialect: 'dagu-v2', login });
+  try {
+    const [at, stdin] = [folder(), terminal()];
+    const dagu = at.begin(['init', 'dagu'], { stdin });
+    await answer(dagu, stdin, [
+      ['baseUrl', engine.url],
+      ['token', ''],
+      ['username', login.username],
+      ['password', password],
+    ]);
+    const { code, out, err } = await dagu.ended;
+    expect({ code, err }).toEqual({ code: exit, err: expect.not.stringContaining(password) });
+    if (exit === 4) expect(out).toMatch(/asking for Basic.*WORKFLOW_USERNAME and WORKFLOW_PASSWORD/s);
+    expect(at.read('pipelines/workflow.ts')).toContain(`password: secret('WORKFLOW_PASSWORD')`);
+    expect(parseEnv(at.read('.env'))).toMatchObject({ WORKFLOW_PASSWORD: password });
+  } finally {
+    await engine.close();
+  }
+});
+
 test('an end of the input instead of an answer writes nothing of the source', async () => {
   const [at, stdin] = [folder(), terminal()];
   const command = at.begin(['init', 'jira'], { stdin });

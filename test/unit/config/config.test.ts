@@ -162,6 +162,9 @@ test.each<readonly [NodeJS.ProcessEnv, string]>([
   [{ ...tracker, TRACKER_BASE_URL: 'not a url' }, 'is not a URL'],
   [{ ...tracker, TRACKER_EMAIL: 'me@x.example:token' }, 'TRACKER_EMAIL: has a colon'],
   [{ TRACKER_START: '2206-01-01' }, "TRACKER_START: '2206-01-01' is no date, or lies in the future"],
+  [{ ...workflow, WORKFLOW_USERNAME: 'ops' }, 'WORKFLOW_PASSWORD: is missing'],
+  [{ ...workflow, WORKFLOW_PASSWORD: 'x' }, 'WORKFLOW_USERNAME: is missing'],
+  [{ ...workflow, WORKFLOW_USERNAME: 'a:b', WORKFLOW_PASSWORD: 'x' }, 'WORKFLOW_USERNAME: has a colon'],
   [{ ...workflow, WORKFLOW_DAGS: ',' }, "WORKFLOW_DAGS: ',' names nothing"],
   [{ ...ads, ADS_REPORT_HOSTS: 'https://files.example/' }, 'ADS_REPORT_HOSTS'],
   [{ ...ads, ADS_RESTATE_DAYS: '3' }, 'ADS_RESTATE_DAYS'],
@@ -222,6 +225,13 @@ test('ads keep to the vendor’s rates and restate 3, 14 and 90 days unless set 
     ...{ concurrency: 2, requestsPerSecond: 0, reportRequestsPerSecond: 0.5 },
     ...{ reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'], restateDays: [1, 7, 7] },
   });
+});
+
+test('of two logins of the workflow engine the token is used, with a warning', () => {
+  const both = { WORKFLOW_USERNAME: 'a', WORKFLOW_PASSWORD: 'x', WORKFLOW_TOKEN: 't' };
+  expect(read({ ...workflow, ...both }).warnings).toEqual([
+    'WORKFLOW_TOKEN: is used, so the user name and the password are not',
+  ]);
 });
 
 test('the API path is not a part of the base URL of the workflow engine', () => {

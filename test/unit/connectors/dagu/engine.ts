@@ -47,8 +47,19 @@ export async function until<T>(what: string, look: () => Promise<T | undefined>,
   }
 }
 
+/** How an engine is started. */
+export interface EngineOptions {
+  /** Basic authentication that it demands. */
+  readonly login?: { readonly username: string; readonly password: string };
+  /** The path before `/api`, e.g. `/dagu`. */
+  readonly basePath?: string;
+}
+
 /** `files`: name without ending → YAML. */
-export async function startEngine(files: Readonly<Record<string, string>>): Promise<RealEngine> {
+export async function startEngine(
+  files: Readonly<Record<string, string>>,
+  { login, basePath = '' }: EngineOptions = {},
+): Promise<RealEngine> {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-engine-'));
   const dags = path.join(home, 'dags');
   fs.mkdirSync(dags);
@@ -56,21 +67,27 @@ export async function startEngine(files: Readonly<Record<string, string>>): Prom
   const port = await freePort();
   const log = fs.openSync(path.join(home, 'engine.log'), 'w');
   const child: ChildProcess = spawn(binary, ['server', '--host', '127.0.0.1', '--port', String(port)], {
-    env: { PATH: process.env.PATH ?? '', HOME: home, DAGU_HOME: home, DAGU_DAGS_DIR: dags, DAGU_TZ: 'UTC' },
+    env: {
+      ...{ PATH: process.env.PATH ?? '', HOME: home, DAGU_HOME: home, DAGU_DAGS_DIR: dags, DAGU_TZ: 'UTC' },
+      ...(basePath && { DAGU_BASE_PATH: basePath }),
+      ...(login && {
+        ...{ DAGU_AUTH_BASIC_ENABLED: 'true', DAGU_AUTH_BASIC_USERNAME: login.username },
+        DAGU_AUTH_BASIC_PASSWORD: login.password,
+      }),
+    },
     stdio: ['ignore', log, log],
     // A group of its own: the runs it starts are processes that outlive it.
     detached: true,
   });
   fs.closeSync(log);
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${port}${basePath}`;
+  const authorization =
+    login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const ask: RealEngine['ask'] = async (route, body) => {
     const answer = await fetch(`${url}/api/v2${route}`, {
-      ...(body && {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
     });
     const text = await answer.text();
     return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };

@@ -176,3 +176,56 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     }
   });
 });
+
+/** Dagu's own Basic authentication, which public guides to it set up first; its answer to a wrong login is 401 without a body. */
+describe.skipIf(!hasEngine)('the real engine with Basic authentication, below a path', () => {
+  // RFC 7617: only the first colon divides, and the text is UTF-8.
+  const login = { username: 'reader', password: 'pass:wörd €:' };
+  let engine: RealEngine;
+  beforeAll(async () => {
+    engine = await startEngine({ good: files.good }, { login, basePath: '/dagu' });
+  });
+  afterAll(() => engine?.close());
+  const secret = (text: string) => ({ reveal: () => text });
+  const { signal } = new AbortController();
+  const settings = () => ({ baseUrl: engine.url, username: login.username });
+
+  test('is read, and started by a hand-off', async () => {
+    const whole = { ...settings(), password: secret(login.password) };
+    const rig = await openSourceRig('workflow', (note) => openWorkflow({ ...whole, dags: [] }, { note }));
+    const control = openEngine(whole, ['good']);
+    try {
+      await control.start('good', { params: '', runId: 'h1' }, signal);
+      await until('the end of the run', async () =>
+        (await control.status('good', 'h1', signal))?.state === 'succeeded' ? true : undefined,
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(await rig.rows('select dag_run_id, state from workflow.dag_runs')).toEqual([
+        { dag_run_id: 'h1', state: 'succeeded' },
+      ]);
+    } finally {
+      await control.close();
+      await rig.close();
+    }
+  });
+
+  test.each([
+    ['no login', () => ({ baseUrl: engine.url })],
+    ['a wrong password', () => ({ ...settings(), password: secret('passwörd') })],
+    ['a token', () => ({ baseUrl: engine.url, token: secret('dagu_0123') })],
+  ])('says what to set: %s', async (_, given) => {
+    const source = openWorkflow({ ...given(), dags: [] });
+    const control = openEngine(given(), ['good']);
+    const message = expect.stringMatching(
+      /401, asking for Basic.*WORKFLOW_USERNAME and WORKFLOW_PASSWORD.*WORKFLOW_TOKEN/,
+    );
+    try {
+      await expect(source.check(signal)).rejects.toMatchObject({ code: 'auth', message });
+      const started = control.start('good', { params: '', runId: 'h2' }, signal);
+      await expect(started).rejects.toMatchObject({ code: 'auth', message });
+    } finally {
+      await source.http.close();
+      await control.close();
+    }
+  });
+});

@@ -5,6 +5,7 @@ import {
   type WorkflowSimulator,
 } from '../../../../simulators/dagu/server.ts';
 import { type Fault, resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
+import type { EngineSettings } from '../../../../src/connectors/dagu/client.ts';
 import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
 import { ExactNumber } from '../../../../src/core/json.ts';
 import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
@@ -19,27 +20,27 @@ const day = 86_400_000;
 
 let database: SourceRig;
 /** The engine that runs read, and how. */
-let reading: { readonly url: string; readonly dags: readonly string[]; readonly token: string | undefined };
+let reading: EngineSettings & { readonly dags: readonly string[] };
 
 beforeAll(async () => {
   database = await openSourceRig('workflow', (note) => {
-    const { url, dags, token } = reading;
-    return openWorkflow(
-      { baseUrl: url, dags, ...(token !== undefined && { token: { reveal: () => token } }) },
-      { note, http: { retry: { baseMs: 2, capMs: 10 } } },
-    );
+    return openWorkflow(reading, { note, http: { retry: { baseMs: 2, capMs: 10 } } });
   });
 });
 afterAll(() => database.close());
 
 /** An engine whose clock does not move by itself, and an empty warehouse that reads `dags` of it. */
-async function stage(options: WorkflowOptions = {}, dags: readonly string[] = [], token?: string) {
+async function stage(
+  options: WorkflowOptions = {},
+  dags: readonly string[] = [],
+  settings: Omit<EngineSettings, 'baseUrl'> = {},
+) {
   const engine = await startWorkflow({ now, ...options });
   onTestFinished(async () => {
     await engine.close();
     expect(engine.errors).toEqual([]);
   });
-  reading = { url: engine.url, dags, token };
+  reading = { baseUrl: engine.url, dags, ...settings };
   await database.rows(
     'truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade',
   );
@@ -166,14 +167,28 @@ describe.each(['contract', 'dagu-v2'] as const)('an engine (%s)', (dialect) => {
     expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
   });
 
-  test('a refused token fails the run as auth; the right one goes with every request', async () => {
-    const refused = await stage({ ...options, token: 'right' }, ['load'], 'wrong');
+  const hidden = (text: string) => ({ reveal: () => text });
+  const user = { username: 'ops', password: 'pass:wörd €' };
+  const basic = `Basic ${Buffer.from('ops:pass:wörd €').toString('base64')}`;
+  test.each([
+    ['token', { token: 'right' }, { token: hidden('right') }, { token: hidden('wrong') }, 'Bearer right'],
+    [
+      'login',
+      { login: user },
+      { ...user, password: hidden(user.password) },
+      { ...user, password: hidden('pass') },
+      basic,
+    ],
+  ])('a wrong %s fails the run as auth; the right one goes with every request', async (...given) => {
+    const [, asked, right, wrong, header] = given;
+    const refused = await stage({ ...options, ...asked }, ['load'], wrong);
     refused.engine.state.add('load');
-    await expect(refused.sync()).rejects.toMatchObject({ code: 'auth' });
-    const accepted = await stage({ ...options, token: 'right' }, ['load'], 'right');
+    const message = expect.stringMatching(/asking for Basic.*WORKFLOW_PASSWORD/);
+    await expect(refused.sync()).rejects.toMatchObject({ code: 'auth', message });
+    const accepted = await stage({ ...options, ...asked }, ['load'], right);
     accepted.engine.state.add('load');
     expect(await accepted.sync()).toMatchObject(succeeded);
-    for (const { headers } of accepted.engine.log) expect(headers.authorization).toBe('Bearer right');
+    for (const { headers } of accepted.engine.log) expect(headers.authorization).toBe(header);
   });
 
   test('an active run that vanishes is marked gone once, and comes back if it does', async () => {
@@ -614,3 +629,28 @@ test('a DAG whose name Postgres cannot hold is rejected alone, with its run', as
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 2 } });
   expect([await dags(rig), await dagsOfRuns(rig)]).toEqual([['load'], ['load']]);
 });
+
+/** Dagu 2 asks for a token where its users are its own (`auth.mode: builtin`, its default). */
+test('an engine with users of its own says that it wants a token', async () => {
+  const rig = await stage({ dialect: 'dagu-2.x', token: 'dagu_key' });
+  const message = expect.stringMatching(/asking for Bearer.*WORKFLOW_TOKEN to an API key/);
+  await expect(rig.sync()).rejects.toMatchObject({ code: 'auth', message });
+});
+
+test.each(['dagu-v2', 'dagu-2.x'] as const)(
+  'an engine behind a remote node is read (%s)',
+  async (dialect) => {
+    const other = await startWorkflow({ dialect, now });
+    onTestFinished(() => other.close());
+    const rig = await stage({ dialect, remoteNodes: { east: other } }, [], { remoteNode: 'east' });
+    rig.engine.state.add('here');
+    const run = other.state.start(other.state.add('there').fileName);
+    expect(await rig.sync()).toMatchObject(succeeded);
+    expect(await rig.rows('select dag_name, dag_run_id from workflow.dag_runs')).toEqual([
+      { dag_name: 'there', dag_run_id: run.id },
+    ]);
+    const unknown = await stage({ dialect }, [], { remoteNode: 'west' });
+    const message = expect.stringContaining('remote node west not found');
+    await expect(unknown.sync()).rejects.toMatchObject({ code: 'misconfigured', message });
+  },
+);
