@@ -13,7 +13,7 @@ export const budgets: Readonly<Record<string, number>> = {
   http: 1109,
   reading: 1332,
   'connectors/jira': 2400,
-  'connectors/spotify-ads': 2755,
+  'connectors/spotify-ads': 2885,
   'connectors/dagu': 860,
   'connectors/connector.ts': 115,
   engine: 2680,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_200;
+export const limit = 24_660;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -17,6 +17,7 @@ import { type Facts, firstSynced, revised } from './facts.ts';
 import { mapped, shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
 import { type Filling, Numbers, rowMaker } from './numbers.ts';
+import { hasDecimalComma, isPointOfThousand, writtenNumber } from './written-numbers.ts';
 
 const nameOf = (noun: string) =>
   columns.text(`Name of the ${noun} as the report writes it; empty where it writes none.`).key();
@@ -146,11 +147,13 @@ const wholeIn = (text: string, from: number, to: number): number => {
   }
   if (at === from || at - from > 15 || (at < to && (text.charCodeAt(at) !== point || at + 1 === to)))
     return -1;
+  // `12.000` may be twelve thousand.
+  if (to - at === 4 && value > 0 && value < 1000) return -1;
   for (at += 1; at < to; at++) if (text.charCodeAt(at) !== zero) return -1;
   return value;
 };
 
-/** A number in a cell as JSON writes it; undefined where it is none. Thousands separators and signs of a currency are not read. */
+/** A number as JSON writes it, of a column that is not known; undefined where it is none. */
 const numberIn = (cell: string): string | undefined => {
   const number = cell.replace(/^(-?)0+(?=\d)/, '$1');
   return isJsonNumber(number) ? number : undefined;
@@ -189,27 +192,55 @@ const newRow = rowMaker('csv', {
 /** The platform's number for 1 to 4 (metrics.ts, `hidden`), as most files write it. */
 const hiddenCell = '-5';
 
-/** Puts a cell that is not empty into the row. */
-const fill = (r: Reading, row: Filling, numbers: Numbers, at: Column, cell: string): void => {
+/** Rejects a row for a cell, by its names, its column and what is written there. */
+const unreadable = (line: Line, header: string, cell: string, why: string) =>
+  new Reading('ads.report_csv', 'row', { id: nameOfRow(line) }).reject(
+    'bad_number',
+    header,
+    `has a % of ${JSON.stringify(cell.slice(0, 40))}: ${why}`,
+  );
+
+/** Rejects a row whose numbers leave open how one of them is meant: `1.212` beside `3.500,75`, another currency than the row's. */
+const checkNumbers = (line: Line, { currency }: Filling): void => {
+  const cells = planOf(line.header).flatMap(({ is, header }, index) =>
+    is === 'count' || is === 'money' || is === 'rate' ? [{ header, cell: cellOf(line, index) }] : [],
+  );
+  const isComma = cells.some(({ cell }) => hasDecimalComma(cell));
+  for (const { header, cell } of cells) {
+    if (isComma && isPointOfThousand(cell))
+      throw unreadable(line, header, cell, 'beside decimal commas it can mean two numbers');
+    const [code] = /[A-Z]{3}/.exec(cell) ?? [];
+    if (code !== undefined && (currency ?? code) !== code)
+      throw unreadable(line, header, cell, `the row is in ${currency}`);
+  }
+};
+
+/** Puts a cell that is not empty into the row. True where it holds a number that is written as no machine would. */
+const fill = (r: Reading, row: Filling, numbers: Numbers, at: Column, line: Line, cell: string): boolean => {
   const { header, is, column = '', metric } = at;
   if (metric?.flag !== undefined && cell === hiddenCell) row[metric.flag] = true;
   else if (is === 'rate' && isPlainDecimal(cell)) row[column] = cell;
   else if (is === 'text') row[column] = cell;
   else if (is === 'key') row[column] = keyText(r, header, cell);
   else if (is === 'day') row.day = dayIn(r, cell);
-  else {
+  else if (metric === undefined) {
     const number = numberIn(cell);
-    if (metric === undefined) r.note(`${shown(header)}: a column that is not known`);
-    if (number !== undefined) numbers.set(metric, metric?.name ?? header, number);
-    else if (metric === undefined) r.keep(header, cell);
-    else throw r.reject('bad_number', header, 'has a % that is no plain number');
+    r.note(`${shown(header)}: a column that is not known`);
+    if (number !== undefined) numbers.set(metric, header, number);
+    else r.keep(header, cell);
+  } else {
+    const number = writtenNumber(cell, metric.kind);
+    if (number === undefined) throw unreadable(line, header, cell, 'it is no number, or can mean two');
+    if (number !== null) numbers.set(metric, metric.name, number);
+    return number !== cell;
   }
+  return false;
 };
 
 /**
- * Partition `ad_account_id`. A record is a line of the file; an empty cell is null. A column that is not known goes to `extra_metrics` where
- * it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row without a day or with another
- * number of cells than the header.
+ * Partition `ad_account_id`. A record is a line of the file; an empty cell is null, as is `--`. A column that is not known goes to
+ * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number or can mean two rejects the row, as
+ * does a row without a day or with another number of cells than the header.
  */
 export const csvRows: Facts = {
   table,
@@ -221,6 +252,7 @@ export const csvRows: Facts = {
     row.ad_account_id = accountOf(slice);
     const numbers = new Numbers(r, row);
     const plan = planOf(line.header);
+    let isByHand = false;
     for (let index = 0; index < plan.length; index++) {
       const from = spans[first + 2 * index] ?? 0;
       const to = spans[first + 2 * index + 1] ?? 0;
@@ -229,8 +261,9 @@ export const csvRows: Facts = {
       // Most cells are counts, written plainly: they need no text of their own.
       const whole = at.is === 'count' ? wholeIn(text, from, to) : -1;
       if (whole >= 0) row[at.column as string] = whole;
-      else fill(r, row, numbers, at, cellOf(line, index));
+      else isByHand = fill(r, row, numbers, at, line, cellOf(line, index)) || isByHand;
     }
+    if (isByHand) checkNumbers(line, row);
     if (row.day === null) throw r.reject('missing_field', 'day', 'has no %');
     numbers.finish();
     return mapped(r, row);

@@ -12,6 +12,7 @@ import type { Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { accountOf } from './ads.ts';
 import { fromMicros } from './amounts.ts';
+import { writtenNumber } from './written-numbers.ts';
 
 type Read = (r: Reading, holder: JsonObject, key: string, path: string, slice: Slice) => columns.Value;
 
@@ -44,17 +45,18 @@ export const requiredInstant = field(columns.timestamptz, values.requiredInstant
 export const key = field((about) => columns.text(about).key(), values.requiredKey);
 
 /**
- * Micro-amounts of the source as units of the currency: a JSON number, or the digits of a whole one as text (64-bit numbers are often sent so).
+ * Micro-amounts of the source as units of the currency: a JSON number, or a whole one as text (64-bit numbers are often sent so).
  * What is no number, is too large or finer than a millionth rejects the record: money is not guessed.
  */
 export const micros = nullable(columns.money, (r, holder, name, path) => {
   const value = own(holder, name);
   if (value === undefined || value === null) return null;
-  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
-  if (!isNumber && !(typeof value === 'string' && /^(0|-?[1-9]\d*)$/.test(value)))
+  const given = typeof value === 'string' ? writtenNumber(value, 'count') : value;
+  if (given === null) return null;
+  if (typeof given !== 'string' && typeof given !== 'number' && !(given instanceof ExactNumber))
     throw r.reject('bad_amount', path, 'has a % that is no plain number');
   try {
-    return fromMicros(value);
+    return fromMicros(given);
   } catch (error) {
     throw r.because(error, path);
   }

@@ -12,6 +12,7 @@ import type { Value } from '../../core/table.ts';
 import { fromUnits } from './amounts.ts';
 import { keepNews } from './fields.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';
+import { writtenNumber } from './written-numbers.ts';
 
 /** A row while it is being filled. */
 export type Filling = Record<string, Value>;
@@ -104,11 +105,16 @@ export class Numbers {
   }
 }
 
-/** A JSON number as text, also one in quotes: exact decimals are often sent so. Undefined for anything else. */
-const numberIn = (value: Json): string | undefined => {
+/** A JSON number as text, also one in quotes: exact decimals are often sent so. Null: not reported. Undefined for anything else. */
+const numberIn = (value: Json, metric: Metric | undefined): string | null | undefined => {
   if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
-  return typeof value === 'string' && isJsonNumber(value) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  if (metric !== undefined) return writtenNumber(value, metric.kind);
+  return isJsonNumber(value) ? value : undefined;
 };
+
+/** A value for a message. */
+const given = (value: Json): string => JSON.stringify(value)?.slice(0, 40) ?? '';
 
 const statKeys = new Set(['field_type', 'field_value']);
 
@@ -134,9 +140,10 @@ export const statsReader = (report: Report) => {
       const value = own(stat, 'field_value');
       if (value === undefined || value === null) continue;
       const metric = metrics.get(name);
-      const number = numberIn(value);
+      const number = numberIn(value, metric);
+      if (number === null) continue;
       if (number === undefined && metric?.kind === 'money')
-        throw r.reject('bad_amount', name, 'has a % that is no plain number');
+        throw r.reject('bad_amount', name, `has a % of ${given(value)}: it is no number, or can mean two`);
       if (number === undefined) r.element('stats', index).flip(name, value, 'a number');
       else if (!seen.has(name)) numbers.set(metric, name, number);
       else if (seen.get(name) !== number)

@@ -112,20 +112,16 @@ describe('an amount of an ad set', () => {
     expect(withBudget('null').row.budget).toBeNull();
   });
 
-  it.each([
-    '"1,234.50"',
-    '"12.50"',
-    '"007"',
-    '"$5"',
-    '""',
-    '"1e6"',
-    'true',
-    '{}',
-    '[5]',
-    '1.5',
-    '"NaN"',
-    '1e18',
-  ])('that is %s rejects the ad set, by name', (literal) => {
-    expect(() => withBudget(literal)).toThrow(/ads\.ad_sets: ad set s has a (bad )?budget\.micro_amount/);
+  it('is a whole number of millionths as text, too; `--` and an empty text say nothing', () => {
+    for (const literal of ['"12,345,678"', '"12345678"', '"12 345 678"', '"1.2345678e7"'])
+      expect(withBudget(literal).row.budget).toBe('12.345678');
+    for (const literal of ['""', '"--"']) expect(withBudget(literal).row.budget).toBeNull();
   });
+
+  it.each(['"1,234.50"', '"12.50"', '"1.234"', '"$5"', 'true', '{}', '[5]', '1.5', '"NaN"', '1e18'])(
+    'that is %s rejects the ad set, by name',
+    (literal) => {
+      expect(() => withBudget(literal)).toThrow(/ads\.ad_sets: ad set s has a (bad )?budget\.micro_amount/);
+    },
+  );
 });

@@ -111,11 +111,23 @@ describe('a count', () => {
     expect(daily('PURCHASES', '"-5.0"').row).toMatchObject({ purchases: null, purchases_suppressed: true });
   });
 
-  it.each(['"017.4"', '"1,234.50"', '"12.50 EUR"', '""', '{"amount":1}', 'true'])(
+  it.each([
+    ['"017.4"', '17.400000'],
+    ['"1,234.50"', '1234.500000'],
+    ['"12.50 EUR"', '12.500000'],
+    ['"--"', null],
+    ['""', null],
+  ])('%s as money is read as people mean it', (literal, spend) => {
+    expect(daily('SPEND', literal).row).toMatchObject({ spend, _extra: null });
+  });
+
+  it.each(['"1,234"', '"much"', '"12%"', '{"amount":1}', 'true'])(
     '%s as money is rejected: nothing in its place would be summed as if nothing had been spent',
     (literal) => {
       for (const name of ['SPEND', 'REVENUE'])
-        expect(() => daily(name, literal)).toThrow(new RegExp(`${name} that is no plain number`));
+        expect(() => daily(name, literal)).toThrow(
+          new RegExp(`row of a has a ${name} of .*: it is no number, or can mean two`),
+        );
       expect(daily('SPEND', 'null').row).toMatchObject({ spend: null });
     },
   );
@@ -323,12 +335,39 @@ describe('a row of a CSV report', () => {
     expect(csv({ [header]: cell }).row[column]).toEqual(value);
   });
 
+  it.each(['NaN', 'Infinity', '1_000', '0x10', '12%', '1,2,3', 'much'])(
+    'with %j as a number is rejected, by row, column and value',
+    (cell) => {
+      for (const column of ['CLICKS', 'SPEND'])
+        expect(() => csv({ [column]: cell, 'Ad Name': 'A' })).toThrow(
+          `ads.report_csv: row "2024-03-01///A" has a ${column} of "${cell}": it is no number, or can mean two`,
+        );
+    },
+  );
+
+  it('is read as people write numbers', () => {
+    const german = { SPEND: '1.212,50 €', CLICKS: '1 212', CTR: '12,5%', CPM: '--', IMPRESSIONS: 'N/A' };
+    expect(csv(german).row).toMatchObject({
+      ...{ spend: '1212.500000', clicks: 1212, ctr: '0.125', cpm: null, impressions: null },
+      ...{ extra_metrics: null, _extra: null },
+    });
+    const english = { SPEND: '(1,212.50)', CLICKS: '1,212', CTR: '0.125', REVENUE: 'USD 3.5' };
+    expect(csv({ ...english, CURRENCY: 'USD' }).row).toMatchObject({
+      ...{ spend: '-1212.500000', clicks: 1212, ctr: '0.125', revenue: '3.500000' },
+    });
+  });
+
   it.each([
-    ...['1,234.50', '1.234,50', '$12', '12%', 'NaN', 'Infinity', '-', '1_000', ' 12', '0x10', '+5', '.5'],
-    ...['5.', 'null'],
-  ])('with %j as a number is rejected', (cell) => {
-    expect(() => csv({ CLICKS: cell })).toThrow(/CLICKS that is no plain number/);
-    expect(() => csv({ SPEND: cell })).toThrow(BadData);
+    ['an amount that is thousands or a fraction', { SPEND: '1,212' }, 'SPEND of "1,212"'],
+    ['a count that is thousands or a fraction', { CLICKS: '12.000' }, 'CLICKS of "12.000"'],
+    ['a point beside decimal commas', { CPM: '1.212', SPEND: '3.500,75' }, 'CPM of "1.212": beside'],
+    [
+      'another currency than the row’s',
+      { SPEND: '12 EUR', CURRENCY: 'USD' },
+      'SPEND of "12 EUR": the row is',
+    ],
+  ])('with %s is rejected: it can mean two numbers', (_, cells, why) => {
+    expect(() => csv(cells)).toThrow(why);
   });
 
   it('hides what the platform hides', () => {
