@@ -46,8 +46,11 @@ export const settings = {
     .optional(),
   accountIds: setting.list('ad accounts to read; empty: all that the credentials can see'),
   sdkHeader: setting
-    .of('the header that tells the platform which program asks', headerName)
-    .default('X-Service-Ads-Sdk'),
+    .of(
+      'the header that tells the platform which program asks; empty: the one that the host expects',
+      headerName,
+    )
+    .optional(),
   // No report is older; each quarter of a year is asked for by itself.
   start: setting.instant('where the history of reports begins').default(new Date('2015-01-01T00:00:00Z')),
   requestsPerSecond: setting.rate('requests a second at most, of all endpoints together').default(50),
@@ -61,6 +64,12 @@ export const settings = {
 };
 
 export type AdsConfig = ValuesOf<typeof settings>;
+
+/** Spotify's hosts want their own name for the header (its OpenAPI and client libraries), other servers that of the contract. */
+export const sdkHeaderFor = (baseUrl: string): string => {
+  const isVendor = /(^|\.)spotify\.com\.?$/.test(new URL(baseUrl).hostname);
+  return isVendor ? 'X-Spotify-Ads-Sdk' : 'X-Service-Ads-Sdk';
+};
 
 /** An access token, or everything that it takes to get one. */
 export function check(values: Partial<AdsConfig>, { problem, warn }: Report): void {

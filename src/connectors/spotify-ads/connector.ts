@@ -1,6 +1,6 @@
 /** Spotify Ads as a connector: `source: spotifyAds({ … })` in a pipeline file. */
 import { defineConnector } from '../connector.ts';
-import { check, credentialsOf, settings } from './config.ts';
+import { check, credentialsOf, sdkHeaderFor, settings } from './config.ts';
 import { adsTables } from './tables.ts';
 
 export const spotifyAds = defineConnector({
@@ -11,8 +11,9 @@ export const spotifyAds = defineConnector({
   settings,
   check,
   reading: ({ start }) => ({ historyStart: start }),
-  async open(values, tools) {
-    const credentials = credentialsOf(values);
+  async open(given, tools) {
+    const credentials = credentialsOf(given);
+    const values = { ...given, sdkHeader: given.sdkHeader ?? sdkHeaderFor(given.baseUrl) };
     const { openAds } = await import('./source.ts');
     const deps = { note: tools.note, http: tools.httpOptions };
     if (credentials.kind !== 'refresh') return openAds({ ...values, credentials }, deps);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { parseInstant } from '../../../src/config/values.ts';
-import { type AdsConfig, credentialsOf } from '../../../src/connectors/spotify-ads/config.ts';
+import { type AdsConfig, credentialsOf, sdkHeaderFor } from '../../../src/connectors/spotify-ads/config.ts';
 import { Misconfigured } from '../../../src/core/errors.ts';
 import { Secret } from '../../../src/core/secret.ts';
 import { configOf, shippedVariables } from '../../support/config.ts';
@@ -204,12 +204,21 @@ test('ads take an access token, or all that is needed to get one', () => {
   const base = { ADS_BASE_URL: 'https://a.example/ads/v3/', ADS_ACCOUNT_IDS: 'a, b,,' };
   expect(read({ ...base, ADS_ACCESS_TOKEN: 'x' }).sources.ads).toMatchObject({
     ...{ baseUrl: 'https://a.example/ads/v3', accountIds: ['a', 'b'] },
-    sdkHeader: 'X-Service-Ads-Sdk',
   });
   const client = { ADS_CLIENT_ID: 'i', ADS_CLIENT_SECRET: 's', ADS_REFRESH_TOKEN: 'r' };
   const tokenUrl = 'https://t.example/token';
   const { ads } = read({ ...base, ...client, ADS_TOKEN_URL: tokenUrl }).sources;
   expect(credentialsOf(ads as AdsConfig)).toMatchObject({ kind: 'refresh', tokenUrl });
+});
+
+test('the header that names the client is the one that the host of the ads platform expects', () => {
+  const vendor = ['https://api-partner.spotify.com/ads/v3', 'https://API-Partner.Spotify.com.:443/ads/v3'];
+  for (const url of vendor) expect(sdkHeaderFor(url), url).toBe('X-Spotify-Ads-Sdk');
+  // A proxy of one's own is another host, whatever its path says; ADS_SDK_HEADER names the header there.
+  const others = ['https://proxy.example/api-partner.spotify.com/ads/v3', 'http://127.0.0.1:8080/ads/v3'];
+  const alike = ['https://spotify.com.example/ads/v3', 'https://notspotify.com/ads/v3'];
+  for (const url of [...others, ...alike]) expect(sdkHeaderFor(url), url).toBe('X-Service-Ads-Sdk');
+  expect(read({ ...ads, ADS_SDK_HEADER: 'X-Own' }).sources.ads).toMatchObject({ sdkHeader: 'X-Own' });
 });
 
 test('ads keep to the vendor’s rates and restate 3, 14 and 90 days unless set otherwise', () => {
