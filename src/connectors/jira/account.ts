@@ -45,12 +45,14 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
     throw new AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
       cause: forbidden,
     });
-  const what = `has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker?`;
+  const what = `has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker, with its path?`;
   throw new Missing(`${http.origin} ${what}`, 404);
 };
 
 const accountIn = (http: Http, { body, date }: Answer): Account => {
-  const [name] = ['emailAddress', 'displayName', 'accountId'].flatMap((key) => textAt(body, key) ?? []);
+  const [name] = ['emailAddress', 'displayName', 'accountId', 'name'].flatMap(
+    (key) => textAt(body, key) ?? [],
+  );
   if (name === undefined)
     throw new UnexpectedContent(
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,

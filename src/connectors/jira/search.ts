@@ -5,26 +5,26 @@ import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
+import { boundsJql, windowJql } from './jql.ts';
+import { at } from './lists.ts';
 import {
   ask,
-  type Dialect,
-  dialects,
   findChanges,
-  findDialect,
+  findFacts,
   idOf,
   issuesOf,
+  pagings,
   type SearchBody,
+  type SearchFacts,
   type SearchOptions,
   searchRequest,
   totalOf,
-} from './dialect.ts';
-import { boundsJql, windowJql } from './jql.ts';
-import { at } from './lists.ts';
+} from './search-facts.ts';
 
 export interface Search {
   /** What every walk is restricted to, in words that change when it does. */
   readonly scope: string;
-  dialect(signal: AbortSignal): Promise<Dialect>;
+  facts(signal: AbortSignal): Promise<SearchFacts>;
   walk(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
   ids(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
   count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
@@ -34,41 +34,41 @@ export interface Search {
 /** Sends no request yet. */
 export const openSearch = (options: SearchOptions): Search => {
   const { scope, note } = options;
-  const dialect = memoizeAsync((signal) => findDialect(options, signal));
+  const facts = memoizeAsync((signal) => findFacts(options, signal));
   const size = pageSizeOf(100, note);
   return {
     scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
-    dialect,
+    facts,
     async walk({ window }, signal) {
-      const found = await dialect(signal);
+      const found = await facts(signal);
       const fields = await options.fields(signal);
       const body = { jql: windowJql(found.dates, scope, window), maxResults: size.most, fields };
       const walk = walkOf(found, found.changelog ? { ...body, expand: 'changelog' } : body);
       return { ...walk, fewer: size.fewer };
     },
     async ids({ window }, signal) {
-      const found = await dialect(signal);
-      const { mostIds } = dialects[found.paging];
+      const found = await facts(signal);
+      const { mostIds } = pagings[found.paging];
       return walkOf(found, {
         jql: windowJql(found.dates, scope, window),
         maxResults: mostIds,
         fields: ['id'],
       });
     },
-    count: countsOf(options, dialect),
-    changes: memoizeAsync((signal) => findChanges(options, dialect, signal)),
+    count: countsOf(options, facts),
+    changes: memoizeAsync((signal) => findChanges(options, facts, signal)),
   };
 };
 
-const walkOf = ({ paging }: Dialect, body: SearchBody): PageWalk => ({
-  first: searchRequest({ ...body, ...dialects[paging].first }),
-  paging: dialects[paging].paging(),
+const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
+  first: searchRequest({ ...body, ...pagings[paging].first }),
+  paging: pagings[paging].paging(),
   list: issuesOf,
   id: idOf,
 });
 
 /** Totals by query, each asked for once: the contract says that computing one can be costly. */
-const countsOf = ({ http, scope }: SearchOptions, dialect: Search['dialect']): Search['count'] => {
+const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Search['count'] => {
   const counts = new Map<string, (signal: AbortSignal) => Promise<number | undefined>>();
   let hasApproximateCount = true;
   const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
@@ -85,12 +85,12 @@ const countsOf = ({ http, scope }: SearchOptions, dialect: Search['dialect']): S
     }
   };
   return async ({ window }, signal) => {
-    const { paging, dates, everything, countable } = await dialect(signal);
+    const { paging, dates, everything, countable } = await facts(signal);
     if (!countable) return undefined;
     const jql = windowJql(dates, scope, window);
     const fresh = memoizeAsync(async (asked) => {
       if (paging === 'token') return approximately(boundsJql(dates, scope, window), asked);
-      // The answer that showed the dialect stated the total of this query.
+      // The answer that showed the paging stated the total of this query.
       if (jql === everything.jql) return totalOf(everything.answer.body);
       return totalOf((await ask(http, { jql, maxResults: 1, fields: ['id'] }, asked)).body);
     });

@@ -7,9 +7,9 @@ import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
-import { type Account, askAccount } from './account.ts';
 import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
+import { findServer, type Server, speaking } from './dialects/find.ts';
 import { knowFields } from './fields.ts';
 import { filterOf } from './jql.ts';
 import { detailWalks } from './lists.ts';
@@ -41,22 +41,23 @@ export interface TrackerDeps {
 export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Opened => {
   const filter = filterOf(settings.jql);
   const { note = () => undefined } = deps;
-  const http = trackerHttp(
-    createHttp({ ...deps.http, baseUrl: settings.baseUrl, auth: settings.auth }),
-    note,
-  );
-  const account = memoizeAsync((signal) => askAccount(http, signal));
+  const plain = createHttp({ ...deps.http, baseUrl: settings.baseUrl, auth: settings.auth });
+  const checked = trackerHttp(plain);
+  const server = memoizeAsync((signal) => findServer(checked, plain, signal));
+  const http = speaking(checked, server);
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
-    const found = await knowFields(http, (await account(signal)).isVendor, signal);
-    mapIssue = issueMapper(found.catalogue, detailWalks);
+    const { dialect, account } = await server(signal);
+    const found = await knowFields(http, account.isVendor, signal);
+    const mapped = issueMapper(found.catalogue, detailWalks);
+    mapIssue = (record, slice) => mapped(dialect.issue(record), slice);
     return found;
   };
   let knowledge = memoizeAsync(learn);
   const confirmed = memoizeAsync(learn);
   const asked = async (signal: AbortSignal) => (await knowledge(signal)).asked;
   const scope = { start: settings.start, filter };
-  const search = openSearch({ http, scope, account, changes: settings.changes, note, fields: asked });
+  const search = openSearch({ http, scope, server, changes: settings.changes, note, fields: asked });
   const tracker: Tracker = {
     http,
     search,
@@ -77,7 +78,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     http,
     streams: streamsOf(tracker),
     check: async (signal) => {
-      const found = await account(signal);
+      const found = await server(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
       asked(signal).catch(() => undefined);
       return preflight(found, tracker, asked, signal);
@@ -110,17 +111,17 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
  */
 const endsAll = [AuthFailed, Misconfigured, Unreachable, Interrupted];
 
-/** Finds out what the search understands. */
+/** Finds out what the server is and what its search understands. */
 const preflight = async (
-  account: Account,
+  { dialect: { title }, account }: Server,
   { search }: Tracker,
   askedFields: (signal: AbortSignal) => Promise<readonly string[]>,
   signal: AbortSignal,
 ): Promise<Preflight> => {
   const problems: TidemarkError[] = [];
-  const dialect = [account.isVendor ? `account: ${account.name}` : 'account: the server does not say'];
+  const dialect = [`server: ${title}`, `account: ${account.name ?? 'the server does not say'}`];
   try {
-    const { summary } = await search.dialect(signal);
+    const { summary } = await search.facts(signal);
     const asked = await askedFields(signal);
     const all = 'all (the server has no complete list of them)';
     dialect.push(...summary, `fields: ${asked.includes('*all') ? all : asked.length}`);

@@ -3,9 +3,9 @@
 import type { Afterwards, Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
-import { instantOf, searchEndpoint } from '../dialect.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
 import { listing } from '../lists.ts';
+import { instantOf, searchEndpoint } from '../search-facts.ts';
 import { projects as projectsTable } from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
 

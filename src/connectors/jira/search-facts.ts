@@ -1,24 +1,13 @@
-/**
- * What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a
- * run.
- */
+/** What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a run. */
 
 import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { instantToDate, minutes, seconds } from '../../core/time.ts';
+import { instantToDate, seconds } from '../../core/time.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
-import type { Account } from './account.ts';
-import {
-  type DateForm,
-  days,
-  epochMillis,
-  quotedMinutes,
-  type Scope,
-  windowJql,
-  withoutUpperBound,
-} from './jql.ts';
+import type { Server } from './dialects/find.ts';
+import { type DateForm, epochMillis, type Scope, windowJql, withoutUpperBound } from './jql.ts';
 import { at, idBy, listOf, textAt } from './lists.ts';
 
 export const searchEndpoint = '/rest/api/3/search/jql';
@@ -26,18 +15,18 @@ export const issuesOf = listOf(searchEndpoint);
 export const idOf = idBy('id');
 
 /**
- * How the two dialects differ: the contract pages by `startAt` and states totals; the vendor pages by
- * `nextPageToken` and states none.
+ * How searches are paged: the contract and Jira Data Center by `startAt`, with totals; Jira Cloud by
+ * `nextPageToken`, without.
  */
-export const dialects = {
+export const pagings = {
   offset: { summary: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
   token: { summary: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
 } as const;
 
-export interface Dialect {
-  readonly paging: keyof typeof dialects;
+export interface SearchFacts {
+  readonly paging: keyof typeof pagings;
   readonly dates: DateForm;
-  /** True where bounds are known to bind: only then are counts of windows worth anything. */
+  /** False where the search takes no upper bound: then counts of windows are worth nothing. */
   readonly countable: boolean;
   /** True where the search gives changelogs with `expand: 'changelog'`. */
   readonly changelog: boolean;
@@ -48,6 +37,7 @@ export interface Dialect {
 
 /** The query over all issues and its answer, which shows the paging and a total. */
 interface Everything {
+  readonly form: DateForm;
   readonly jql: string;
   readonly answer: SearchAnswer;
   /** An issue that it shows; undefined where it shows none. */
@@ -63,7 +53,7 @@ interface Landmark {
 export interface SearchOptions {
   readonly http: Http;
   readonly scope: Scope;
-  readonly account: (signal: AbortSignal) => Promise<Account>;
+  readonly server: (signal: AbortSignal) => Promise<Server>;
   /** The fields of an issue to ask for. */
   readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly changes: 'auto' | 'updated' | 'created';
@@ -120,60 +110,41 @@ export const totalOf = (body: Json): number | undefined => {
 };
 
 /** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
-export const findDialect = async (options: SearchOptions, signal: AbortSignal): Promise<Dialect> => {
-  const { scope, note } = options;
-  const account = await options.account(signal);
-  const forms = formsOf(account.timeZone);
+export const findFacts = async (options: SearchOptions, signal: AbortSignal): Promise<SearchFacts> => {
+  const { scope } = options;
+  const { dialect, account } = await options.server(signal);
   const search = askerOf(options.http, signal);
-  const everything = await everythingOrBlame(search, scope, forms);
-  const { jql, answer, landmark } = everything;
+  const everything = await everythingOrBlame(search, scope, dialect.dates(account.timeZone));
+  const { form, jql, answer, landmark } = everything;
   const paging = pagingOf(answer.body, account.isVendor);
-  const [{ form, isConfirmed }, expanded] = await Promise.all([
-    findDates(search, scope, forms, everything),
+  const [dates, expanded] = await Promise.all([
+    dialect.checksDates ? checkedForm(search, scope, dialect.dates(account.timeZone), everything) : form,
     search(jql, { expand: 'changelog' }),
   ]);
   // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
   // one.
   const changelog =
     !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
-  if (landmark !== undefined && !isConfirmed)
-    note(
-      `the search ignores created bounds (${form.name}): each window is read with more issues than it holds`,
-    );
   return {
     paging,
-    dates: form,
-    countable: isConfirmed || landmark === undefined,
+    dates,
+    countable: dates.to(new Date(0)) !== undefined,
     changelog,
     everything,
     summary: [
-      `search: ${dialects[paging].summary}`,
-      `dates: ${form.name}${isConfirmed ? '' : ' (not confirmed by an issue)'}`,
+      `search: ${pagings[paging].summary}`,
+      `dates: ${dates.name}${landmark === undefined ? ' (not confirmed by an issue)' : ''}`,
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],
   };
 };
-
-/**
- * The forms that the vendor reads, then those that the contract names (`created >= <date>`): the exact before
- * the coarse.
- */
-const formsOf = (timeZone: string | undefined): readonly DateForm[] => [
-  epochMillis,
-  ...(timeZone === undefined ? [] : [quotedMinutes(timeZone)]),
-  quotedMinutes(),
-  days('"'),
-  days(''),
-];
-
-type Accepted = Everything & { readonly unchecked: DateForm };
 
 /** A query that the server refuses with the user's filter and accepts without it is the user's to correct. */
 const everythingOrBlame = async (
   search: Ask,
   scope: Scope,
   forms: readonly DateForm[],
-): Promise<Accepted> => {
+): Promise<Everything> => {
   try {
     return await askForEverything(search, scope, forms);
   } catch (cause) {
@@ -185,12 +156,15 @@ const everythingOrBlame = async (
 };
 
 /**
- * Asks for all issues, in one form after the other, until an issue shows. `unchecked`: the form to use where
- * none shows, a quoted one if the server accepts one. Throws the server's own `Refused` where it accepts
- * none.
+ * Asks for all issues, in one form of date after the other, until an issue shows; where none shows, the first
+ * quoted form that was accepted counts. Throws the server's own `Refused` where it accepts none.
  */
-const askForEverything = async (search: Ask, scope: Scope, forms: readonly DateForm[]): Promise<Accepted> => {
-  let found: Accepted | undefined;
+const askForEverything = async (
+  search: Ask,
+  scope: Scope,
+  forms: readonly DateForm[],
+): Promise<Everything> => {
+  let found: Everything | undefined;
   let refusal: Refused | undefined;
   for (const form of forms) {
     const jql = windowJql(form, scope);
@@ -199,10 +173,9 @@ const askForEverything = async (search: Ask, scope: Scope, forms: readonly DateF
       refusal = answer;
       continue;
     }
-    const before = found?.unchecked ?? form;
-    const unchecked = before === epochMillis ? form : before;
-    found = { jql, answer, landmark: landmarkOf(answer.issues[0]), unchecked };
-    if (found.landmark !== undefined) break;
+    const landmark = landmarkOf(answer.issues[0]);
+    if (landmark !== undefined) return { form, jql, answer, landmark };
+    if (found === undefined || found.form === epochMillis) found = { form, jql, answer, landmark };
   }
   if (found === undefined) throw refusal ?? new Error('no form of date literal was tried');
   return found;
@@ -215,7 +188,7 @@ const landmarkOf = (issue: Json): Landmark | undefined => {
 };
 
 /** A page token decides, where there is one; a total or a place without one means offsets. */
-const pagingOf = (body: Json, isVendor: boolean): Dialect['paging'] => {
+const pagingOf = (body: Json, isVendor: boolean): SearchFacts['paging'] => {
   if (textAt(body, 'nextPageToken')) return 'token';
   if (totalOf(body) !== undefined || typeof at(body, 'startAt') === 'number') return 'offset';
   if (isVendor || typeof at(body, 'isLast') === 'boolean') return 'token';
@@ -223,75 +196,35 @@ const pagingOf = (body: Json, isVendor: boolean): Dialect['paging'] => {
 };
 
 /**
- * The most exact form that the server accepts and reads rightly: it must find a known issue in a window
- * around its creation and must not show it in another window. A form whose bounds do not bind costs time; one
- * that loses the issue is never used. Throws `UnexpectedContent` where the server misreads every form that it
- * accepts.
+ * The most exact form by which the server finds a known issue in a window around its creation. The contract
+ * names lower bounds only: where all windows are refused, forms without an upper one are tried. Throws
+ * `UnexpectedContent` where the server misreads every form that it accepts.
  */
-const findDates = async (
+const checkedForm = async (
   search: Ask,
   scope: Scope,
   forms: readonly DateForm[],
-  { landmark, unchecked }: Accepted,
-): Promise<{ readonly form: DateForm; readonly isConfirmed: boolean }> => {
-  if (landmark === undefined) return { form: unchecked, isConfirmed: false };
-  const readings: Reading[] = [];
-  for (const form of forms) {
-    const reading = await readingOf(search, scope, form, landmark);
-    if (reading === 'right') return { form, isConfirmed: true };
-    readings.push(reading);
+  { landmark, form }: Everything,
+): Promise<DateForm> => {
+  if (landmark === undefined) return form;
+  const own = { field: 'created', from: landmark.created, to: secondAfter(landmark.created) } as const;
+  for (const each of [...forms, ...forms.map(withoutUpperBound)]) {
+    const answer = await search(windowJql(each, scope, own), { maxResults: mostWitnesses });
+    if (answer instanceof Refused) continue;
+    // A full page that lacks the landmark proves nothing: a wide window may hold many issues before it.
+    const isFull = answer.issues.length >= mostWitnesses;
+    if (isFull || answer.issues.some((issue) => idOf(issue) === landmark.id)) return each;
   }
-  // The query over everything, which has no upper bound, was accepted: where all windows are refused, the
-  // upper bound is the reason.
-  for (const form of readings.every((each) => each === 'refused') ? forms.map(withoutUpperBound) : []) {
-    const reading = await readingOf(search, scope, form, landmark);
-    if (reading === 'right' || reading === 'loose') return { form, isConfirmed: false };
-  }
-  const loose = forms[readings.lastIndexOf('loose')];
-  if (loose !== undefined) return { form: loose, isConfirmed: false };
   throw new UnexpectedContent(
     `${searchEndpoint}: issue ${landmark.id}, created ${landmark.created.toISOString()}, is not found by a created window around that instant, however written`,
   );
 };
 
-/**
- * right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window ·
- * refused: 400 or 422.
- */
-type Reading = 'right' | 'loose' | 'wrong' | 'refused';
-
-const readingOf = async (search: Ask, scope: Scope, form: DateForm, landmark: Landmark): Promise<Reading> => {
-  const instant = landmark.created.getTime();
-  // A second, not an instant: a server may write whole seconds.
-  const own = createdBetween(instant, instant + seconds(1));
-  const away = instant - 2 * form.slack - minutes(2);
-  const other = createdBetween(away - minutes(1), away);
-  const [inOwn, inOther] = await Promise.all(
-    [own, other].map((window) => search(windowJql(form, scope, window), { maxResults: mostWitnesses })),
-  );
-  if (!inOwn || !inOther || inOwn instanceof Refused || inOther instanceof Refused) return 'refused';
-  // A full page that lacks the landmark proves nothing: a wide window may hold many issues before it.
-  const isComplete = inOwn.issues.length < mostWitnesses;
-  if (isComplete && !inOwn.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
-  const slack = form.slack + minutes(1);
-  const isLoose =
-    inOwn.issues.some((issue) => isOutside(issue, own, slack)) ||
-    inOther.issues.some((issue) => isOutside(issue, other, slack));
-  return isLoose ? 'loose' : 'right';
-};
-
 /** Issues that a window is asked for to see how the server reads it. */
 const mostWitnesses = 100;
 
-const createdBetween = (from: number, to: number) =>
-  ({ field: 'created', from: new Date(from), to: new Date(to) }) as const;
-
-const isOutside = (issue: Json, { from, to }: { from: Date; to: Date }, slack: number): boolean => {
-  const created = instantOf(issue, 'created');
-  if (created === undefined) return false;
-  const when = instantToDate(created).getTime();
-  return when < from.getTime() - slack || when > to.getTime() + slack;
-};
+/** A second, not an instant: a server may write whole seconds. */
+const secondAfter = (instant: Date): Date => new Date(instant.getTime() + seconds(1));
 
 /**
  * Whether changes can be asked for by `updated`: the server must find by it the issue that it found without.
@@ -299,11 +232,11 @@ const isOutside = (issue: Json, { from, to }: { from: Date; to: Date }, slack: n
  */
 export const findChanges = async (
   { http, scope, changes, note }: SearchOptions,
-  dialect: (signal: AbortSignal) => Promise<Dialect>,
+  facts: (signal: AbortSignal) => Promise<SearchFacts>,
   signal: AbortSignal,
 ): Promise<'updated' | 'created'> => {
   if (changes !== 'auto') return changes;
-  const { dates, everything } = await dialect(signal);
+  const { dates, everything } = await facts(signal);
   const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
   const search = askerOf(http, signal);
   const problem = async (): Promise<string | undefined> => {

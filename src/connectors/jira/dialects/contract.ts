@@ -1,0 +1,32 @@
+/**
+ * A server that does not say what it is: it has the endpoints of the tracker's contract, and may have others
+ * of the cloud's. The contract names `created >= <date>` and leaves open how a date is written.
+ */
+
+import { sending } from '../client.ts';
+import { days, epochMillis, quotedMinutes } from '../jql.ts';
+import type { Dialect } from './dialect.ts';
+
+/**
+ * Parameters of lists that the contract does not name, and that a server may refuse: archived projects,
+ * descriptions and leads; inactive members; issues by ids alone.
+ */
+const unnamed = { status: undefined, expand: undefined, includeInactiveUsers: undefined, fields: undefined };
+
+export const contract: Dialect = {
+  name: 'contract',
+  title: 'a tracker that does not say what it is',
+  adapt: (http) =>
+    sending(http, ({ query, ...request }, signal) =>
+      http.send(query === undefined ? request : { ...request, query: { ...query, ...unnamed } }, signal),
+    ),
+  issue: (record) => record,
+  dates: (timeZone) => [
+    epochMillis,
+    ...(timeZone === undefined ? [] : [quotedMinutes(timeZone)]),
+    quotedMinutes(),
+    days('"'),
+    days(''),
+  ],
+  checksDates: true,
+};

@@ -1,0 +1,123 @@
+/**
+ * Jira Data Center and Server: REST API v2 (docs.atlassian.com/software/jira/docs/api/REST/9.12.0). Its agile
+ * API is the cloud's.
+ */
+
+import { Missing } from '../../../core/errors.ts';
+import type { Http, Json, Request } from '../../../core/request.ts';
+import { sending } from '../client.ts';
+import { epochMillis, quotedMinutes } from '../jql.ts';
+import { at } from '../lists.ts';
+import type { Dialect } from './dialect.ts';
+import { historiesOf, issueOf } from './server-records.ts';
+
+/** `version`: as the server states it. */
+export const dataCenter = (version?: string): Dialect => ({
+  name: 'data-center',
+  title: ['Jira Data Center', ...(version === undefined ? [] : [version])].join(' '),
+  adapt,
+  issue: issueOf,
+  // Its documents name the quoted form only; unquoted milliseconds work since Jira 4.0 (onyx-dot-app/onyx#14114).
+  dates: (timeZone) => [epochMillis, quotedMinutes(timeZone)],
+  checksDates: false,
+});
+
+const adapt = (http: Http): Http =>
+  sending(http, async (request, signal) => {
+    const { to, request: more = same, body = same } = adapters[request.endpoint] ?? {};
+    const sent = more(inVersion2(request, to));
+    const answer = await http.send(sent, signal);
+    return { ...answer, body: body(answer.body, sent) };
+  });
+
+const same = <T>(value: T): T => value;
+
+const [v2, v3] = ['/rest/api/2/', '/rest/api/3/'];
+
+/** The same endpoint of version 2, or the one that does its work. */
+const inVersion2 = (request: Request, to?: string): Request => {
+  const renamed = (path: string): string => (path.startsWith(v3) ? v2 + path.slice(v3.length) : path);
+  const [path, endpoint] = to === undefined ? [request.path, request.endpoint] : [v3 + to, v3 + to];
+  return { ...request, path: renamed(path), endpoint: renamed(endpoint) };
+};
+
+/** How an endpoint of the cloud is asked for and read, where more than the version differs. */
+interface Adapter {
+  /** Another endpoint, below the version. */
+  readonly to?: string;
+  readonly request?: (request: Request) => Request;
+  readonly body?: (body: Json, sent: Request) => Json;
+}
+
+/** A list that comes whole, as the only page of one. */
+const onlyPage = (values: Json): Json =>
+  Array.isArray(values)
+    ? { startAt: 0, maxResults: values.length, total: values.length, isLast: true, values }
+    : values;
+
+const withQuery =
+  (more: NonNullable<Request['query']>) =>
+  (request: Request): Request => ({ ...request, query: { ...request.query, ...more } });
+
+/** `.` is in every e-mail address and finds all users; there is no list of them. Deactivated ones only if asked. */
+const everybody: Adapter = {
+  to: 'user/search',
+  request: withQuery({ username: '.', includeInactive: true }),
+};
+
+/**
+ * The list of groups has no pages, and the property `jira.ajax.autocomplete.limit` may cut it: what it leaves
+ * out cannot be asked for. A probe asks for one.
+ */
+const allGroups: Adapter = {
+  to: 'groups/picker',
+  request: (request) =>
+    request.query?.maxResults === 1 ? request : withQuery({ maxResults: 10_000 })(request),
+  body(body, { endpoint, query }) {
+    const [groups, total] = [at(body, 'groups'), at(body, 'total')];
+    const shown = Array.isArray(groups) ? groups.length : 0;
+    if (typeof total === 'number' && shown < total && query?.maxResults !== 1)
+      throw new Missing(`${endpoint} shows only ${shown} of ${total} groups`, 404);
+    return onlyPage(groups);
+  },
+};
+
+const absent = (request: Request): never => {
+  throw new Missing(`${request.endpoint} is not part of Jira Data Center`, 404);
+};
+
+const adapters: Readonly<Record<string, Adapter>> = {
+  '/rest/api/3/search/jql': {
+    to: 'search',
+    request: ({ body: { expand, ...body } = {}, ...request }) => ({
+      ...request,
+      body: { ...body, ...(typeof expand === 'string' && { expand: expand.split(',') }) },
+    }),
+  },
+  '/rest/api/3/search/approximate-count': { request: absent },
+  '/rest/api/3/field/search': { request: absent },
+  '/rest/api/3/project/search': {
+    to: 'project',
+    request: withQuery({ status: undefined, maxResults: undefined, includeArchived: true }),
+    body: onlyPage,
+  },
+  '/rest/api/3/users/search': everybody,
+  '/rest/api/3/user/search': everybody,
+  '/rest/api/3/user': {
+    request: ({ query: { accountId, ...query } = {}, ...request }) => ({
+      ...request,
+      query: { ...query, key: accountId },
+    }),
+  },
+  '/rest/api/3/group/bulk': allGroups,
+  // Few versions list the changes of an issue by themselves; each shows them all with the issue.
+  '/rest/api/3/issue/{id}/changelog': {
+    request: (request) => ({
+      ...request,
+      path: request.path.replace(/\/changelog$/, ''),
+      endpoint: `${v2}issue/{id}`,
+      query: { expand: 'changelog', fields: 'id' },
+    }),
+    body: (body) => onlyPage(historiesOf(at(at(body, 'changelog'), 'histories'))),
+  },
+};

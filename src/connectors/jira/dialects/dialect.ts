@@ -1,0 +1,24 @@
+/**
+ * What differs between the servers that speak Jira's language. Streams, tables and the engine know one world,
+ * that of Jira Cloud: a dialect turns our requests into the server's and its answers into the cloud's.
+ */
+
+import type { Http, Json } from '../../../core/request.ts';
+import type { DateForm } from '../jql.ts';
+
+export interface Dialect {
+  readonly name: 'cloud' | 'data-center' | 'contract';
+  /** For people, e.g. `Jira Data Center 9.12.4`. */
+  readonly title: string;
+  /** Takes requests of the cloud's API, and gives answers in the cloud's shape. */
+  adapt(http: Http): Http;
+  /** An issue in the cloud's shape: of a search, and of a reject that is read again. Never throws. */
+  issue(record: Json): Json;
+  /**
+   * The date literals of its queries, the exact before the coarse: the first counts that the server accepts.
+   * `timeZone`: that of the account, where the server says it.
+   */
+  dates(timeZone: string | undefined): readonly DateForm[];
+  /** True where the server's documents leave open how a date is written: then an issue must confirm the form. */
+  readonly checksDates: boolean;
+}
