@@ -89,8 +89,149 @@ describe('adfText', () => {
       { type: 'mediaGroup', content: [leaf('media', { id: 'y' })] },
     );
     expect(adfText(document)).toBe(
-      '@Ann @Bob @5b12 😄:custom: https://example.com/x 2020-02-19 DOING\n[screenshot.png]\n[media]',
+      '@Ann @Bob @5b12 😄:custom: https://example.com/x 2020-02-19 DOING\n[screenshot.png]\n[media y]',
     );
+  });
+
+  // https://github.com/bitwarden/ai-plugins/issues/65: a link behind words was only its words.
+  it('writes the address of a link after its last word, once', () => {
+    const linked = (words: string, href: string, ...more: readonly object[]) => ({
+      ...text(words),
+      marks: [...more, { type: 'link', attrs: { href } }],
+    });
+    const plan = 'https://example.com/plan';
+    const document = doc(
+      paragraph(
+        linked('the ', plan),
+        linked('plan', plan, { type: 'strong' }),
+        text(', and '),
+        linked(plan, plan),
+      ),
+      paragraph(
+        linked('ann@example.com', 'mailto:ann@example.com'),
+        text(' '),
+        linked('here', '/browse/A-1'),
+      ),
+      {
+        type: 'mediaSingle',
+        content: [
+          {
+            ...leaf('media', { alt: 'a.png' }),
+            marks: [{ type: 'link', attrs: { href: plan, title: 'Plan B' } }],
+          },
+          { type: 'caption', content: [text('below it')] },
+        ],
+      },
+      paragraph(linked('a', plan), linked('b', `${plan}/2`)),
+    );
+    expect(adfText(document)).toBe(
+      [
+        `the plan (${plan}), and ${plan}`,
+        'ann@example.com here (/browse/A-1)',
+        `[a.png] (${plan} "Plan B")`,
+        'below it',
+        `a (${plan})b (${plan}/2)`,
+      ].join('\n'),
+    );
+  });
+
+  // https://github.com/atlassian/atlassian-mcp-server/issues/189: smart links carry `data` instead of `url`.
+  it('names cards and macros by what they carry, without the pictures', () => {
+    const data = {
+      '@context': 'https://www.w3.org/ns/activitystreams',
+      '@type': 'Document',
+      url: { '@type': 'Link', href: 'https://example.com/b' },
+      name: 'Bee',
+      icon: { '@type': 'Image', url: 'https://example.com/icon.png' },
+    };
+    const macro = {
+      extensionType: 'com.example.macro',
+      extensionKey: 'tree',
+      parameters: {
+        macroParams: {
+          title: { value: 'Pages' },
+          root: { value: 'https://example.com/root' },
+          depth: { value: '2' },
+        },
+        macroMetadata: {
+          macroId: { value: 'm-1' },
+          title: 'Page tree',
+          placeholder: [{ type: 'icon', data: { url: 'https://example.com/tree.png' } }],
+        },
+      },
+    };
+    const document = doc(
+      paragraph(text('see '), leaf('inlineCard', { data }), text(' by '), leaf('inlineExtension', macro)),
+      leaf('blockCard', { data: [data] }),
+      leaf('blockCard', {
+        datasource: { id: 'd', parameters: { cloudId: 'c', jql: 'project = A' }, views: [] },
+      }),
+      leaf('embedCard', { url: 'https://example.com/video', layout: 'wide' }),
+      { ...leaf('bodiedExtension', { ...macro, text: 'as text' }), content: [paragraph(text('inside'))] },
+    );
+    const tree = 'Pages Page tree https://example.com/root';
+    expect(adfText(document)).toBe(
+      [
+        `see Bee https://example.com/b by ${tree}`,
+        'Bee https://example.com/b',
+        'project = A',
+        'https://example.com/video',
+        'Pages Page tree as text https://example.com/root',
+        'inside',
+      ].join('\n'),
+    );
+  });
+
+  // Every node of the vendor's JSON schema (@atlaskit/adf-schema, full.json) that has attributes to read.
+  it.each<readonly [type: string, parent: string, attrs: object, shown: string]>([
+    ['blockCard', 'doc', { url: 'https://x.test/1' }, 'https://x.test/1'],
+    ['blockCard', 'doc', { data: { url: 'https://x.test/1', name: 'One' } }, 'One https://x.test/1'],
+    [
+      'blockCard',
+      'doc',
+      { url: 'https://x.test/1', datasource: { parameters: { jql: 'a=1' } } },
+      'a=1 https://x.test/1',
+    ],
+    ['inlineCard', 'paragraph', { url: 'https://x.test/1' }, 'https://x.test/1'],
+    ['inlineCard', 'paragraph', { data: { url: 'https://x.test/1', title: 'One' } }, 'One https://x.test/1'],
+    ['embedCard', 'doc', { url: 'https://x.test/1', layout: 'center' }, 'https://x.test/1'],
+    ['expand', 'doc', { title: 'One' }, 'One'],
+    ['nestedExpand', 'tableCell', { title: 'One' }, 'One'],
+    ['extension', 'doc', { extensionKey: 'k', text: 'One', parameters: { url: '/x' } }, 'One /x'],
+    ['bodiedExtension', 'doc', { extensionKey: 'k', parameters: { title: 'One' } }, 'One'],
+    ['inlineExtension', 'paragraph', { extensionKey: 'k', parameters: { extensionTitle: 'One' } }, 'One'],
+    [
+      'media',
+      'mediaSingle',
+      { type: 'external', url: 'https://x.test/1', alt: 'One' },
+      '[One https://x.test/1]',
+    ],
+    ['media', 'mediaGroup', { type: 'file', id: 'm-1', collection: 'c' }, '[media m-1]'],
+    ['mediaInline', 'paragraph', { type: 'file', id: 'm-1', data: { name: 'a.pdf' } }, '[a.pdf]'],
+    ['mediaInline', 'paragraph', { type: 'image', id: 'm-1', collection: '' }, '[media m-1]'],
+    ['mention', 'paragraph', { id: 'acc-1', userType: 'APP' }, '@acc-1'],
+    ['mention', 'paragraph', { id: 'acc-1', text: '@Ann' }, '@Ann'],
+    ['emoji', 'paragraph', { shortName: ':one:', id: 'atlassian-one' }, ':one:'],
+    ['date', 'paragraph', { timestamp: '1709251200000' }, '2024-03-01'],
+    ['placeholder', 'paragraph', { text: 'type here' }, 'type here'],
+    ['status', 'paragraph', { text: 'AT RISK', color: 'red' }, 'AT RISK'],
+    ['panel', 'doc', { panelType: 'custom', panelIcon: ':one:', panelIconText: '1️⃣' }, '1️⃣'],
+  ])('shows what a %s in a %s says: %j', (type, parent, attrs, shown) => {
+    expect(adfText(doc({ type: parent, content: [leaf(type, attrs)] }))).toBe(shown);
+  });
+
+  // The rest of the schema holds words of others.
+  it.each(
+    [
+      'blockquote bulletList caption codeBlock decisionItem decisionList heading layoutColumn layoutSection listItem',
+      'mediaGroup mediaSingle nestedExpand orderedList panel paragraph table tableCell tableHeader tableRow',
+      'taskItem blockTaskItem taskList bodiedSyncBlock bodiedExtension expand embedCard',
+    ].flatMap((line) => line.split(' ')),
+  )('shows what is in a %s', (type) => {
+    const marked = { ...text('inside'), marks: [{ type: 'link', attrs: { href: 'https://x.test/1' } }] };
+    const shown = adfText(doc({ type, attrs: { localId: 'l' }, content: [marked] }));
+    expect(shown).toContain('inside (https://x.test/1)');
+    expect(shown).not.toContain('undefined');
   });
 
   it('gives the text of nodes it does not know', () => {
