@@ -41,8 +41,8 @@ insert into tracker.boards (source_id, id, name, type, project_id)
 select 1, 1 + n, key || ' board', 'scrum', 10000 + n
 from tracker.projects p, lateral (select p.id - 10000 as n) o;
 
-insert into tracker.fields (source_id, id, name, custom, schema_type, items_type, schema_custom)
-select 1, id, name, false, type, null, null
+insert into tracker.fields (source_id, id, name, custom, schema_type, items_type, schema_custom, role)
+select 1, id, name, false, type, null, null, null
 from (values
   ('summary', 'Summary', 'string'), ('status', 'Status', 'status'), ('assignee', 'Assignee', 'user'),
   ('priority', 'Priority', 'priority'), ('description', 'Description', 'string'), ('labels', 'Labels',
@@ -50,9 +50,9 @@ from (values
   ('duedate', 'Due date', 'date'), ('fixVersions', 'Fix versions', 'array')
 ) f (id, name, type)
 union all values
-  (1, 'customfield_10020', 'Sprint', true, 'array', 'json', 'com.pyxis.greenhopper.jira:gh-sprint'),
+  (1, 'customfield_10020', 'Sprint', true, 'array', 'json', 'com.pyxis.greenhopper.jira:gh-sprint', 'sprint'),
   (1, 'customfield_10016', 'Story Points', true, 'number', null,
-    'com.atlassian.jira.plugin.system.customfieldtypes:float');
+    'com.atlassian.jira.plugin.system.customfieldtypes:float', 'story_points');
 
 -- A hundred of the company's own; six kinds take turns.
 insert into tracker.fields (source_id, id, name, custom, schema_type, items_type, schema_custom)

@@ -1,5 +1,5 @@
 create or replace view tracker.followed_fields as
-select s.source_id, w.field_id, w.field_name, w.is_list
+select s.source_id, w.field_id, w.field_name, w.is_list, null::integer as place
 from ops.sources s
 cross join (
   values
@@ -14,19 +14,11 @@ cross join (
 ) w (field_id, field_name, is_list)
 where s.kind = 'tracker'
 union all
-select f.source_id, f.id, 'story_points', false
-from tracker.fields f
-where f.custom
-  and (
-    f.schema_custom = 'com.pyxis.greenhopper.jira:jsw-story-points'
-    or (f.schema_type = 'number' and btrim(f.name) ~* '^story points?( estimate)?$')
-  )
+select source_id, id, role, role = 'sprint', role_place
+from tracker.fields
+where role in ('story_points', 'sprint')
 union all
-select f.source_id, f.id, 'sprint', true
-from tracker.fields f
-where f.schema_custom = 'com.pyxis.greenhopper.jira:gh-sprint'
-union all
-select s.source_id, h.field_id, h.field_name, false
+select s.source_id, h.field_id, h.field_name, false, null
 from ref.history_fields h
 join ops.sources s on s.name = h.source;
 
@@ -35,3 +27,4 @@ comment on column tracker.followed_fields.source_id is 'The source, see ops.sour
 comment on column tracker.followed_fields.field_id is 'Field id, as in tracker.issue_changelog.field_id; null: for sites that have none.';
 comment on column tracker.followed_fields.field_name is 'assignee, priority, story_points, sprint, fix_versions, or a word of ref.history_fields.';
 comment on column tracker.followed_fields.is_list is 'True when an issue can have several values at once.';
+comment on column tracker.followed_fields.place is 'Of several fields for one thing the first that is filled counts: by place, then by id.';

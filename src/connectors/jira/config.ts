@@ -4,8 +4,14 @@ import type { Report } from '../../config/pipeline.ts';
 import { setting, type ValuesOf } from '../../config/settings.ts';
 import { account, sentToken } from '../../config/values.ts';
 import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts';
+import type { FieldRole, OwnFields } from './transform/field-roles.ts';
 
 const ways = ['basic', 'bearer', 'oauth'] as const;
+
+const fieldsFor = (what: string) =>
+  setting.list(
+    `the fields that hold ${what}, by id or name, where the site has its own; the first that is filled counts`,
+  );
 
 export const settings = {
   baseUrl: setting.url(
@@ -34,10 +40,32 @@ export const settings = {
     .integer('days of issues that are read again each time, where changes is created', 1, 36_500)
     .default(180),
   lookbackHours: setting.integer('how far behind the last run the next one begins', 0, 87_600).default(24),
+  storyPointsFields: fieldsFor('story points'),
+  sprintFields: fieldsFor('sprints'),
+  epicLinkFields: fieldsFor('the key of the epic'),
+  flaggedFields: fieldsFor('the flag of what is impeded'),
+  teamFields: fieldsFor('the team'),
+  startDateFields: fieldsFor('the day on which work starts'),
   groups: setting.list('groups whose members are read where the server lists no groups'),
 };
 
 export type TrackerConfig = ValuesOf<typeof settings>;
+
+/** The setting that names the fields of a role. */
+export const settingOfRole = {
+  story_points: 'storyPointsFields',
+  sprint: 'sprintFields',
+  epic_link: 'epicLinkFields',
+  flagged: 'flaggedFields',
+  team: 'teamFields',
+  start_date: 'startDateFields',
+} as const satisfies Record<FieldRole, keyof typeof settings>;
+
+/** The fields that the configuration names, by their role. */
+export const ownFieldsOf = (
+  values: Partial<Pick<TrackerConfig, (typeof settingOfRole)[FieldRole]>>,
+): OwnFields =>
+  Object.fromEntries(Object.entries(settingOfRole).map(([role, key]) => [role, values[key] ?? []]));
 
 /** What each way of signing in needs. */
 const needed = {

@@ -4,10 +4,12 @@
  * all fields in it.
  */
 
+import { variableOf } from '../../config/settings.ts';
 import {
   BadData,
   Forbidden,
   Interrupted,
+  Misconfigured,
   Missing,
   OutOfTime,
   Refused,
@@ -15,11 +17,13 @@ import {
   Unreachable,
 } from '../../core/errors.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../core/paging.ts';
+import { isObject, own as memberOf } from '../../core/record-object.ts';
 import type { Http, Json } from '../../core/request.ts';
-import type { MappingFingerprint } from '../../core/stream.ts';
+import type { MappingFingerprint, Transform } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
 import { transformOf } from './columns.ts';
+import { settingOfRole } from './config.ts';
 import { listing } from './lists.ts';
 import { fields } from './tables.ts';
 import {
@@ -29,9 +33,18 @@ import {
   customIn,
   edition,
   type FieldFact,
+  idsOf,
   issuesReadBy,
   systemFields,
 } from './transform/field-catalogue.ts';
+import {
+  aboutRole,
+  type FieldRole,
+  fieldRoles,
+  isCalled,
+  type OwnFields,
+  roleOf,
+} from './transform/field-roles.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 
@@ -87,12 +100,15 @@ const readList = async (
 const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
   const first = await readList(http, search, isNotGiven, signal);
   const isMissing = first instanceof Error ? isNotGiven : isOfSecondList;
-  const second = await readList(http, plain, isMissing, signal);
-  const reasons = [first, second].filter((each) => each instanceof Error);
-  const [one, other] = [first, second].flatMap((each) => (each instanceof Error ? [] : [each]));
+  const others = await readList(http, plain, isMissing, signal);
+  const reasons = [first, others].filter((each) => each instanceof Error);
+  const [one, other] = [first, others].flatMap((each) => (each instanceof Error ? [] : [each]));
   if (one === undefined) throw reasons.find((reason) => !(reason instanceof Missing)) ?? reasons[0];
   const seen = new Set<string>();
-  const pages = [...one.pages, ...(other?.pages ?? [])].map((page) => withoutSeen(page, seen));
+  // The English name of a translated one is in the second list only (the vendor's OpenAPI).
+  const second = other?.pages.flatMap(({ records }) => records.filter(isObject)) ?? [];
+  const english = new Map(second.map((field) => [search.id(field), memberOf(field, 'untranslatedName')]));
+  const pages = [...one.pages, ...(other?.pages ?? [])].map((page) => withoutSeen(page, seen, english));
   const fetched = pages.reduce((sum, { records }) => sum + records.length, 0);
   const byOffset = one.pages.some(({ offset }) => offset !== undefined);
   const end: WalkEnd = {
@@ -103,7 +119,7 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
     matched: one.end.matched && (other?.end.matched ?? reasons.every(isNotGiven)),
     ...(reasons.some((reason) => !(reason instanceof Missing)) && { lacks: true }),
   };
-  const lacksVendorList = second instanceof Error && (!(second instanceof Missing) || (isVendor && byOffset));
+  const lacksVendorList = others instanceof Error && (!(others instanceof Missing) || (isVendor && byOffset));
   return { pages, end, isWhole: end.matched && !lacksVendorList && fetched > 0 };
 };
 
@@ -121,8 +137,11 @@ export const readFields = (http: Http, signal: AbortSignal): Reading => {
   return { ...readingOf(http, search, signal), pages: pages() };
 };
 
-/** The page without the records that were seen before; the rest counts as seen from now on. */
-const withoutSeen = (page: Page, seen: Set<string>): Page => {
+/**
+ * The page without the records that were seen before; the rest counts as seen from now on, and gets its English
+ * name where it lacks one.
+ */
+const withoutSeen = (page: Page, seen: Set<string>, english: ReadonlyMap<string, Json>): Page => {
   const kept = page.records.flatMap((record, at) => {
     const name = search.id(record);
     if (name !== '' && seen.has(name)) return [];
@@ -131,16 +150,23 @@ const withoutSeen = (page: Page, seen: Set<string>): Page => {
   });
   return {
     ...page,
-    records: kept.map((at) => page.records[at]),
+    records: kept.map((at) => {
+      const record = page.records[at];
+      return isObject(record) ? { untranslatedName: english.get(search.id(record)), ...record } : record;
+    }),
     places: kept.map((at) => page.places?.[at] ?? at),
   };
 };
 
 /** What the site's fields mean for issues. */
-interface KnownFields {
+export interface KnownFields {
   readonly catalogue: Catalogue;
   /** The fields to ask for: those of the system, those of the site, and `*all` where there may be others. */
   readonly asked: readonly string[];
+  /** Which fields were found for each role, one sentence each. */
+  readonly found: readonly string[];
+  /** Fields that the configuration names and the site does not have. */
+  readonly problems: readonly Misconfigured[];
   readonly mapping: MappingFingerprint;
 }
 
@@ -151,12 +177,13 @@ interface KnownFields {
 export const knowFields = async (
   http: Http,
   isVendor: boolean,
+  own: OwnFields,
   signal: AbortSignal,
 ): Promise<KnownFields> => {
   const first = await askFields(http, isVendor, signal);
   const { records, isWhole } = first.records.length > 0 ? first : await askFields(http, isVendor, signal);
   const facts = new Map(records.flatMap(factOf));
-  const catalogue = catalogueOf(facts);
+  const catalogue = catalogueOf(facts, own);
   // A server that lists the agile fields gives them where they are asked for.
   const listed = [...facts].flatMap(([id, { custom }]) =>
     custom === true || agileFields.includes(id) ? [id] : [],
@@ -164,6 +191,8 @@ export const knowFields = async (
   return {
     catalogue,
     asked: [...new Set([...(isWhole ? [] : ['*all']), ...systemFields, ...listed])],
+    found: fieldRoles.flatMap((role) => foundFor(role, catalogue)),
+    problems: isWhole ? fieldRoles.flatMap((role) => lackingFor(role, own, facts)) : [],
     mapping: {
       edition,
       words: issuesReadBy(catalogue),
@@ -187,7 +216,38 @@ const askFields = async (http: Http, isVendor: boolean, signal: AbortSignal) => 
   }
 };
 
+/** `story points: Story-Punkte (customfield_10026)`; said where there are any, and always of story points. */
+const foundFor = (role: FieldRole, catalogue: Catalogue): readonly string[] => {
+  const ids = idsOf(catalogue, role);
+  const none = `no field is known by its type or name; ${variableOf('TRACKER', settingOfRole[role])} names one`;
+  if (ids.length === 0) return role === 'story_points' ? [`${aboutRole(role)}: ${none}`] : [];
+  const each = ids.map((id) => `${catalogue.fieldsById.get(id)?.name ?? 'not listed'} (${id})`);
+  return [
+    `${aboutRole(role)}: ${each.join(', then ')}${ids.length > 1 ? '; the first that is filled counts' : ''}`,
+  ];
+};
+
+/** What a setting names in vain. */
+const lackingFor = (
+  role: FieldRole,
+  own: OwnFields,
+  facts: ReadonlyMap<string, FieldFact>,
+): readonly Misconfigured[] =>
+  (own[role] ?? []).flatMap((name) => {
+    if ([...facts.values()].some((fact) => isCalled(fact, name))) return [];
+    const variable = variableOf('TRACKER', settingOfRole[role]);
+    return [new Misconfigured(`${variable}: the site shows no field with the id or name ${name}`)];
+  });
+
 const asField = transformOf(fields);
+
+/** The transform of the fields: rows with the role of each. */
+export const fieldMapper =
+  (own: OwnFields): Transform =>
+  (record, slice) => {
+    const mapped = asField(record, slice);
+    return { ...mapped, row: { ...mapped.row, ...roleOf(mapped.row, own) } };
+  };
 
 /** The row of a field by its id; none for a record that is no field, which the fields stream rejects. */
 const factOf = (record: Json): readonly (readonly [id: string, fact: FieldFact])[] => {

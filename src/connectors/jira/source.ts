@@ -8,9 +8,9 @@ import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
 import { trackerHttp } from './client.ts';
-import type { TrackerConfig } from './config.ts';
+import { ownFieldsOf, type settingOfRole, type TrackerConfig } from './config.ts';
 import { findServer, type Server, speaking } from './dialects/find.ts';
-import { knowFields } from './fields.ts';
+import { type KnownFields, knowFields } from './fields.ts';
 import { filterOf } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch } from './search.ts';
@@ -19,10 +19,13 @@ import { issues, projects } from './streams/issues.ts';
 import { groupMembers, groups, users } from './streams/people.ts';
 import type { Tracker } from './streams/stream.ts';
 import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.ts';
+import type { FieldRole } from './transform/field-roles.ts';
 import { issueMapper } from './transform/issue.ts';
 
 /** What opening a tracker takes. */
-export interface TrackerSettings extends Pick<TrackerConfig, 'baseUrl' | 'start' | 'changes' | 'groups'> {
+export interface TrackerSettings
+  extends Pick<TrackerConfig, 'baseUrl' | 'start' | 'changes' | 'groups'>,
+    Partial<Pick<TrackerConfig, (typeof settingOfRole)[FieldRole]>> {
   readonly jql?: string | undefined;
   readonly auth: Auth;
 }
@@ -45,10 +48,11 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const checked = trackerHttp(plain);
   const server = memoizeAsync((signal) => findServer(checked, plain, signal));
   const http = speaking(checked, server);
+  const ownFields = ownFieldsOf(settings);
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
-    const found = await knowFields(http, account.isVendor, signal);
+    const found = await knowFields(http, account.isVendor, ownFields, signal);
     const mapped = issueMapper(found.catalogue, detailWalks);
     mapIssue = (record, slice) => mapped(dialect.issue(record), slice);
     return found;
@@ -72,6 +76,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       return mapIssue(record, slice);
     },
     groups: settings.groups,
+    ownFields,
   };
   return {
     baseUrl: settings.baseUrl,
@@ -80,8 +85,8 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     check: async (signal) => {
       const found = await server(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
-      asked(signal).catch(() => undefined);
-      return preflight(found, tracker, asked, signal);
+      knowledge(signal).catch(() => undefined);
+      return preflight(found, tracker, (signal) => knowledge(signal), signal);
     },
   };
 };
@@ -115,16 +120,17 @@ const endsAll = [AuthFailed, Misconfigured, Unreachable, Interrupted];
 const preflight = async (
   { dialect: { title }, account }: Server,
   { search }: Tracker,
-  askedFields: (signal: AbortSignal) => Promise<readonly string[]>,
+  known: (signal: AbortSignal) => Promise<KnownFields>,
   signal: AbortSignal,
 ): Promise<Preflight> => {
   const problems: TidemarkError[] = [];
   const dialect = [`server: ${title}`, `account: ${account.name ?? 'the server does not say'}`];
   try {
     const { summary } = await search.facts(signal);
-    const asked = await askedFields(signal);
+    const { asked, found, problems: lacking } = await known(signal);
+    problems.push(...lacking);
     const all = 'all (the server has no complete list of them)';
-    dialect.push(...summary, `fields: ${asked.includes('*all') ? all : asked.length}`);
+    dialect.push(...summary, `fields: ${asked.includes('*all') ? all : asked.length}`, ...found);
   } catch (cause) {
     if (!(cause instanceof TidemarkError) || endsAll.some((kind) => cause instanceof kind)) throw cause;
     problems.push(cause);

@@ -10,6 +10,7 @@ import * as core from '../../core/table.ts';
 import { bool, from, id, instant, int4, keyText, person, plain, readable, text, word } from './columns.ts';
 import { issueTables } from './issue-tables.ts';
 import { isSystemField } from './transform/field-catalogue.ts';
+import { fieldRoles } from './transform/field-roles.ts';
 import { statusCategories, statusCategory, userId } from './transform/values.ts';
 
 export { issueChildren, issues } from './issue-tables.ts';
@@ -42,9 +43,26 @@ const isCustom = (r: Reading, record: JsonObject): boolean => {
   return boolOf(r, record, 'custom') ?? isOurs;
 };
 
+/** The vendor gives it where the account's language has another name (https://github.com/apache/devlake/issues/2920). */
+const english = text('untranslatedName?', 'Name in English where `name` is a translation; null: it is none.');
+
+/** The stream of the fields gives each its role, which depends on the configuration. */
 export const fields = readable('fields', 'Fields of issues, system and custom ones, one row each.', {
   id: keyText('id', 'Field id, e.g. summary or customfield_10016; the key in issues.custom_fields.').key(),
   name: text('name', "Name, in the language of the sync's account; names may repeat."),
+  untranslated_name: english,
+  role: from(
+    core.text(`What it means to the warehouse: ${fieldRoles.join(', ')}; null: nothing.`).nullable(),
+    'id',
+    () => null,
+  ),
+  role_place: from(
+    core
+      .int('Place among the fields that the configuration names for the role, from 0; null: none.')
+      .nullable(),
+    'id',
+    () => null,
+  ),
   custom: from(core.bool('True for custom fields.'), 'custom', isCustom),
   schema_type: text('schema?.type?', 'Type of the value, e.g. string, number, option, array.'),
   items_type: text('schema?.items?', 'Type of the elements where schema_type is array.'),
@@ -133,6 +151,7 @@ const statusMeans = core
 export const statuses = readable('statuses', 'Workflow statuses, one row each.', {
   id: id('id', 'Status id of the source; names may repeat.').key(),
   name: text('name', "Name, in the language of the sync's account."),
+  untranslated_name: english,
   description: text('description?', 'Description as plain text.'),
   category: from(statusMeans, 'statusCategory.*', (r, record) => statusCategory(r, record, 'statusCategory')),
   project_id: projectOfScope,
@@ -141,6 +160,7 @@ export const statuses = readable('statuses', 'Workflow statuses, one row each.',
 export const issueTypes = readable('issue_types', 'Issue types, one row each.', {
   id: id('id', 'Issue type id of the source; names may repeat.').key(),
   name: text('name', "Name, in the language of the sync's account."),
+  untranslated_name: english,
   description: text('description?', 'Description as plain text.'),
   subtask: flag('subtask', 'True for types of sub-tasks.'),
   hierarchy_level: int4('hierarchyLevel?', '-1 sub-task, 0 ordinary, 1 epic, higher above; null: not said.'),

@@ -32,9 +32,9 @@ const moved = (
 
 const { insert, read, shows } = reading(async () => {
   await loadVocabulary(insert);
-  await insert('tracker.fields (source_id, id, name, custom, schema_custom, schema_type)', [
-    `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint', 'array'`,
-    `1, 'customfield_2', 'Story Points', true, null, 'number'`,
+  await insert('tracker.fields (source_id, id, name, custom, role)', [
+    `1, 'customfield_1', 'Sprint', true, 'sprint'`,
+    `1, 'customfield_2', 'Story Points', true, 'story_points'`,
   ]);
   await insert('tracker.sprints (source_id, id, name, state, start_at, end_at, completed_at)', [
     `1, 1, 'One', 'closed', '2024-03-04 09:00Z', '2024-03-08 09:00Z', '2024-03-08 15:00Z'`,

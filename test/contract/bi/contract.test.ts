@@ -69,8 +69,8 @@ test('no value of a source makes a view fail', async () => {
   ]);
   await read(`update tracker.issues set time_spent_seconds = 9223372036854775807, original_estimate_seconds = -9223372036854775808,
     custom_fields = '{"a": 1e400, "b": 1e-400, "c": null, "d": [[1], {"x": null}], "e": "1e5", "f": true}' where source_id = 1`);
-  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
-    `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
+  await insert('tracker.fields (source_id, id, name, custom, role)', [
+    `1, 'customfield_1', 'Sprint', true, 'sprint'`,
   ]);
   await insert('tracker.sprints (source_id, id, name, state, start_at, end_at)', [
     `1, 1, 'One', 'closed', '0001-01-01Z', '9999-12-31Z'`,

@@ -132,12 +132,12 @@ const step = fc.oneof(
     'delete from ref.history_fields',
   ),
   fc.constantFrom(
-    `insert into tracker.fields (source_id, id, name, custom, schema_custom)
-      values (1, 'customfield_7', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint') on conflict do nothing`,
-    `insert into tracker.fields (source_id, id, name, custom, schema_type)
-      values (1, 'customfield_8', 'Story Points', true, 'number') on conflict do nothing`,
-    `update tracker.fields set name = 'Size' where id = 'customfield_8'`,
-    `update tracker.fields set name = 'story point estimate' where id = 'customfield_8'`,
+    `insert into tracker.fields (source_id, id, name, custom, role)
+      values (1, 'customfield_7', 'Sprint', true, 'sprint') on conflict do nothing`,
+    `insert into tracker.fields (source_id, id, name, custom, role)
+      values (1, 'customfield_8', 'Story Points', true, 'story_points') on conflict do nothing`,
+    `update tracker.fields set role = null where id = 'customfield_8'`,
+    `update tracker.fields set role = 'story_points' where id = 'customfield_8'`,
   ),
 );
 
@@ -150,9 +150,9 @@ const vocabulary = `
   insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://one');
   insert into tracker.statuses (source_id, id, name, category) values
     (1, 1, 'To Do', 'todo'), (1, 2, 'Doing', 'in_progress'), (1, 3, 'Review', 'in_progress'), (1, 4, 'Done', 'done'), (1, 5, 'Closed', 'done');
-  insert into tracker.fields (source_id, id, name, custom, schema_custom, schema_type) values
-    (1, 'customfield_7', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint', 'array'),
-    (1, 'customfield_8', 'Story Points', true, null, 'number');
+  insert into tracker.fields (source_id, id, name, custom, role) values
+    (1, 'customfield_7', 'Sprint', true, 'sprint'),
+    (1, 'customfield_8', 'Story Points', true, 'story_points');
   insert into tracker.sprints (source_id, id, name, state, start_at, end_at, completed_at)
     select 1, n, 'S', 'closed', at, at + interval '4 days', at + interval '5 days'
     from generate_series(1, 3) n, lateral (select timestamptz '2024-03-01Z' + n * interval '100 hours' as at) t;

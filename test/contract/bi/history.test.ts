@@ -23,10 +23,10 @@ const risk = 'customfield_10050';
 const { insert, read, shows } = reading(async () => {
   await loadVocabulary(insert);
   await insert('tracker.priorities (source_id, id, name)', [`1, 1, 'Urgent'`, `1, 2, 'Normal'`]);
-  await insert('tracker.fields (source_id, id, name, custom, schema_type, schema_custom)', [
-    `1, '${points}', 'Story Points', true, 'number', null`,
-    `1, 'customfield_10017', 'Story point estimate', true, 'number', 'com.pyxis.greenhopper.jira:jsw-story-points'`,
-    `1, '${sprint}', 'Sprint', true, 'array', 'com.pyxis.greenhopper.jira:gh-sprint'`,
+  await insert('tracker.fields (source_id, id, name, custom, schema_type, role)', [
+    `1, '${points}', 'Story Points', true, 'number', 'story_points'`,
+    `1, 'customfield_10017', 'Story point estimate', true, 'number', 'story_points'`,
+    `1, '${sprint}', 'Sprint', true, 'array', 'sprint'`,
     `1, '${risk}', 'Risk', true, 'option', null`,
     `1, 'customfield_10051', 'Reviewer', true, 'user', null`,
   ]);

@@ -10,8 +10,8 @@ const sprints = 250;
 
 const { insert, read, table } = reading(async () => {
   await loadVocabulary(insert);
-  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
-    `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
+  await insert('tracker.fields (source_id, id, name, custom, role)', [
+    `1, 'customfield_1', 'Sprint', true, 'sprint'`,
   ]);
   const created = `timestamptz '2022-01-01Z' + g * interval '1 hour'`;
   const each = `generate_series(1, ${issues}) g`;

@@ -36,9 +36,9 @@ const { insert, read, shows } = reading(async () => {
   await insert('tracker.boards (source_id, id, name, type, project_id)', [
     `1, 7, 'Product board', 'scrum', 10`,
   ]);
-  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
-    `1, 'customfield_10020', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
-    `1, 'customfield_99', 'Sprint', true, 'com.example:race'`,
+  await insert('tracker.fields (source_id, id, name, custom, role)', [
+    `1, 'customfield_10020', 'Sprint', true, 'sprint'`,
+    `1, 'customfield_99', 'Sprint', true, null`,
   ]);
   await insert(
     'tracker.sprints (source_id, id, name, state, board_id, start_at, end_at, completed_at, _deleted_at)',

@@ -4,6 +4,7 @@ import type { Http } from '../../../core/request.ts';
 import type { LoadSide, MappingFingerprint, ReadSide, Stream, Transform } from '../../../core/stream.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
+import type { OwnFields } from '../transform/field-roles.ts';
 
 export interface Tracker {
   readonly http: Http;
@@ -11,6 +12,8 @@ export interface Tracker {
   /** How issues become rows: the program's edition and the fields of the site that mean something. */
   readonly mapping: (signal: AbortSignal, doubtful?: boolean) => Promise<MappingFingerprint>;
   readonly mapIssue: Transform;
+  /** The fields that the configuration names, by what they mean. */
+  readonly ownFields: OwnFields;
   /** Names of groups to read where the server has no list of them. */
   readonly groups: readonly string[];
 }

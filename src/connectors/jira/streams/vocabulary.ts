@@ -10,7 +10,7 @@ import {
   prioritiesFromIssues,
   statusesFromIssues,
 } from '../fallbacks/names-from-issues.ts';
-import { fieldSearch, readFields } from '../fields.ts';
+import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
 import { listing } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
@@ -22,13 +22,15 @@ const issuesWide: Afterwards = {
     where $2::bigint is not null and $3::timestamptz is not null`,
 };
 
-export const fields = ({ http }: Tracker): Stream =>
-  entities(`GET ${fieldSearch}`, tables.fields, {
+export const fields = ({ http, ownFields }: Tracker): Stream => ({
+  ...entities(`GET ${fieldSearch}`, tables.fields, {
     by: 'list',
     about: "Fields of issues, the site's own ones and those of single projects included.",
     read: (_slice, _context, signal) => readFields(http, signal),
     afterwards: [issuesWide],
-  });
+  }),
+  transform: fieldMapper(ownFields),
+});
 
 /**
  * A list in one answer, which only the vendor promises. `finish` completes a record by its index in the list.

@@ -26,7 +26,7 @@ const cell: Render = (inside) => inside.replaceAll('\n', ' ');
 const task: Render = (inside, node) => hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', inside);
 
 /** What the attributes say, then what is in the node: of cards, macros, statuses, and types that are not known. */
-const described: Render = (inside, node) =>
+const described = (inside: string, node: JsonObject): string =>
   [labelsIn(own(node, 'attrs'), '').join(' '), inside].filter(Boolean).join(isInline(node) ? ' ' : '\n');
 const media: Render = (inside, node) =>
   `[${described('', node) || `media ${attribute(node, 'id')}`.trimEnd()}]${inside}`;

@@ -3,6 +3,7 @@
 import { names } from '../../../core/record-object.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
+import { type FieldRole, fieldRoles, namesOf, type OwnFields, roleOf } from './field-roles.ts';
 
 /**
  * Fields of an issue that become a column or a table. They are asked for by name; other system fields are
@@ -31,65 +32,61 @@ export const isSystemField = (id: string): boolean => ids.has(id);
 export type FieldFact = Row;
 
 /**
- * Any part may be empty: sprints are then recognised by their shape; story points and epic links are not
- * known.
+ * Any part may be empty: sprints are then recognised by their shape; what else has a role is not known.
  */
 export interface Catalogue {
   readonly fieldsById: ReadonlyMap<string, FieldFact>;
   /**
-   * Ids of the story point fields, best first: company-managed and team-managed projects may each have their
-   * own.
+   * Ids of the fields with a role, best first. Company-managed and team-managed projects may each have their own
+   * story points, and a site into which others were imported several fields of each; an issue uses one of them.
    */
-  readonly storyPoints: readonly string[];
-  /**
-   * Ids of the sprint fields: a site into which others were imported may have several, and an issue uses one
-   * of them.
-   */
-  readonly sprintFields: readonly string[];
-  /** Ids of the epic link fields; several for the same reason. */
-  readonly epicLinks: readonly string[];
+  readonly byRole: ReadonlyMap<FieldRole, readonly string[]>;
   /** Ids of custom fields by name, for names of one field only. */
   readonly customByName: ReadonlyMap<string, string>;
 }
 
-const sprintType = 'com.pyxis.greenhopper.jira:gh-sprint';
-const epicLinkType = 'com.pyxis.greenhopper.jira:gh-epic-link';
-const storyPointsType = 'com.pyxis.greenhopper.jira:jsw-story-points';
+/** The ids of the fields with a role, best first. */
+export const idsOf = ({ byRole }: Catalogue, role: FieldRole): readonly string[] => byRole.get(role) ?? [];
 
-/**
- * Story points also go by the vendor's two names: "Story Points" (company-managed), "Story point estimate"
- * (team-managed).
- */
-const isStoryPoints = ({ name, schema_type, schema_custom }: FieldFact): boolean =>
-  schema_custom === storyPointsType ||
-  (schema_type === 'number' && /^story points?( estimate)?$/i.test(String(name).trim()));
-
-/** Finds the fields that mean something by their type keys, in the order of their ids. */
-export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalogue => {
-  const custom = [...fieldsById]
-    .filter(([, fact]) => fact.custom === true)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  const idsWhere = (fits: (fact: FieldFact) => boolean) =>
-    custom.flatMap(([id, fact]) => (fits(fact) ? [id] : []));
-  return {
-    fieldsById,
-    storyPoints: idsWhere(isStoryPoints),
-    sprintFields: idsWhere(({ schema_custom }) => schema_custom === sprintType),
-    epicLinks: idsWhere(({ schema_custom }) => schema_custom === epicLinkType),
-    customByName: byName(custom),
-  };
+/** Finds the fields that mean something: those that are named in their order, others in that of their ids. */
+export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>, own: OwnFields = {}): Catalogue => {
+  const facts = [...fieldsById].sort(([a], [b]) => (a < b ? -1 : 1));
+  const inRole = facts.map(([id, fact]) => ({ id, ...roleOf(fact, own) }));
+  // An id that no list shows is taken as it is: the lists may be closed to us.
+  const hidden = fieldRoles.flatMap((role) =>
+    (own[role] ?? []).flatMap((id, role_place) =>
+      isCustomId(id) && !fieldsById.has(id) ? [{ id, role, role_place }] : [],
+    ),
+  );
+  const ordered = [...inRole, ...hidden].sort((a, b) => (a.role_place ?? 0) - (b.role_place ?? 0));
+  const byRole = new Map(
+    fieldRoles.map((role) => [role, ordered.flatMap((each) => (each.role === role ? [each.id] : []))]),
+  );
+  return { fieldsById, byRole, customByName: byName(facts, byRole) };
 };
 
-/** Several sprint fields of one name mean the same; other fields of one name do not. */
-const byName = (custom: readonly (readonly [id: string, fact: FieldFact])[]): ReadonlyMap<string, string> => {
-  const byTheirName = Map.groupBy(custom, ([, { name }]) => String(name));
-  return new Map(
-    [...byTheirName].flatMap(([name, [first, ...others]]) => {
-      const all = first === undefined || others.length === 0 ? [] : [first, ...others];
-      const isClear = all.every(([, { schema_custom }]) => schema_custom === sprintType);
-      return first !== undefined && isClear ? [[name, first[0]] as const] : [];
+/**
+ * Several sprint fields of one name mean the same; other fields of one name do not. A change may name a field in
+ * English that the list names in the account's language (https://github.com/apache/devlake/issues/3991).
+ */
+const byName = (
+  facts: readonly (readonly [id: string, fact: FieldFact])[],
+  byRole: ReadonlyMap<FieldRole, readonly string[]>,
+): ReadonlyMap<string, string> => {
+  const named = facts.flatMap(([id, fact]) =>
+    fact.custom === true ? [...new Set(namesOf(fact))].map((name) => ({ id, name })) : [],
+  );
+  const sprints = byRole.get('sprint') ?? [];
+  const [sprint] = sprints;
+  const found = new Map(
+    [...Map.groupBy(named, ({ name }) => name)].flatMap(([name, [first, ...others]]) => {
+      const isClear =
+        others.length === 0 || [first, ...others].every((one) => one && sprints.includes(one.id));
+      return first !== undefined && isClear ? [[name, first.id] as const] : [];
     }),
   );
+  const isTaken = named.some(({ name }) => name === 'Sprint');
+  return sprint === undefined || isTaken ? found : found.set('Sprint', sprint);
 };
 
 export const noCatalogue: Catalogue = catalogueOf(new Map());
@@ -101,8 +98,7 @@ export const noCatalogue: Catalogue = catalogueOf(new Map());
 export const edition = 'edition 7';
 
 /** What else decides which rows an issue becomes, in words that change when the rows would. */
-export const issuesReadBy = ({ storyPoints, sprintFields, epicLinks }: Catalogue): string =>
-  `points ${storyPoints}; sprints ${sprintFields.length > 0 ? sprintFields : 'by their shape'}; epics ${epicLinks}`;
+export const issuesReadBy = ({ byRole }: Catalogue): string => [...byRole].join('; ');
 
 /** The ids of the site's custom fields. */
 export const customIn = ({ fieldsById }: Catalogue): readonly string[] =>

@@ -1,8 +1,9 @@
 /** The transform of issues: one row of `tracker.issues` and the rows of its children. */
 
-import { isObject, type JsonObject, names, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import {
+  day,
   decimal,
   id,
   integer,
@@ -16,7 +17,7 @@ import {
 import type { Json } from '../../../core/request.ts';
 import type { Transform } from '../../../core/stream.ts';
 import { issues } from '../issue-tables.ts';
-import { type Catalogue, isSystemField } from './field-catalogue.ts';
+import { type Catalogue, idsOf, isSystemField } from './field-catalogue.ts';
 import { type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
 
@@ -47,7 +48,8 @@ export const issueMapper =
     const key = requiredKey(r, whole, 'key');
 
     const custom = customFields(r, issue.fields, catalogue);
-    const epic = epicOf(r, issue.fields, catalogue);
+    const epic = epicOf(r, issue.fields, idsOf(catalogue, 'epic_link'));
+    const flagged = idsOf(catalogue, 'flagged');
     const labels = lists.labelsOf(issue);
     const components = lists.componentsOf(issue);
     const fixed = lists.versionsOf(issue, 'fixVersions');
@@ -67,7 +69,10 @@ export const issueMapper =
       components: lists.namesOf(components),
       fix_versions: lists.namesOf(fixed),
       affects_versions: lists.namesOf(affected),
-      story_points: firstSet(decimal, r, issue.fields, catalogue.storyPoints),
+      story_points: firstSet(decimal, r, issue.fields, idsOf(catalogue, 'story_points')),
+      start_date: firstSet(day, r, issue.fields, idsOf(catalogue, 'start_date')),
+      is_flagged: flagged.length === 0 ? null : flagged.some((field) => isFilled(issue.fields[field])),
+      team: firstSet(teamName, r, issue.fields, idsOf(catalogue, 'team')),
       custom_fields: custom.json,
     });
     const { children, nestedLists } = details;
@@ -107,7 +112,7 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
     else if (!isSystemField(key)) r.keep(key, value);
   }
   const values: readonly Json[] = keys.map((key) => customValue(fields[key]));
-  const { sprintFields } = catalogue;
+  const sprintFields = idsOf(catalogue, 'sprint');
   return {
     json: r.jsonMembers('fields.', keys, values),
     sprintFields:
@@ -161,10 +166,24 @@ const firstSet = (
   return null;
 };
 
+/** Whether a list of chosen options has one. */
+const isFilled = (value: Json): boolean => Array.isArray(value) && value.length > 0;
+
+/** The name of a team, `{id, name, title}`; a server of one's own gives its id alone. */
+const teamName = (r: Reading, fields: JsonObject, key: string, path?: string): string | null => {
+  const value = own(fields, key);
+  if (!isObject(value)) return typeof value === 'number' ? String(value) : text(r, fields, key, path);
+  return (
+    text(r, value, 'name', `${path}.name`) ??
+    text(r, value, 'title', `${path}.title`) ??
+    wordOf(own(value, 'id'))
+  );
+};
+
 /**
  * The epic: `epic` of the agile API, else the parent where that is an epic, else the key in the epic link.
  */
-const epicOf = (r: Reading, fields: JsonObject, { epicLinks }: Catalogue) => {
+const epicOf = (r: Reading, fields: JsonObject, epicLinks: readonly string[]) => {
   const stated = object(r, fields, 'epic', 'fields.epic');
   const parent = object(r, fields, 'parent', 'fields.parent');
   const epic = stated ?? (parent !== null && isEpic(r, parent) ? parent : null);

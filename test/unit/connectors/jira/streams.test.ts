@@ -100,6 +100,21 @@ describe('fields', () => {
     expect(rows.slice(0, -1).map((row) => row.description)).toEqual(truth.slice(1).map(() => ''));
   });
 
+  // The vendor's OpenAPI has no `untranslatedName` in the search; reports show it in the plain list.
+  it('have the English name of the plain list beside the translated one of the search', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const ours = { id: 'customfield_1', name: 'ポイント', schema: { type: 'number' } };
+    const values = [ours];
+    const both = { custom: true, ...ours, untranslatedName: 'Story Points' };
+    const { script } = tracker.simulator;
+    script.at({ endpoint: search, times: Infinity }, listing({ isLast: true, total: 1, values }));
+    script.at({ endpoint: plain, times: Infinity }, listing([both]));
+    const { rows } = await tracker.read('fields');
+    expect(rows).toMatchObject([
+      { name: 'ポイント', untranslated_name: 'Story Points', role: 'story_points', _extra: null },
+    ]);
+  });
+
   it('without a sign of the vendor that they are custom are requested where the server lists them', async () => {
     const tracker = await opened({ bare: true });
     const values = [

@@ -167,9 +167,14 @@ export const walks = { changelog: walk('changelog'), comments: walk('comments'),
 
 export const catalogue: Catalogue = {
   fieldsById: new Map(),
-  storyPoints: ['customfield_10016', 'customfield_10026'],
-  sprintFields: ['customfield_10020'],
-  epicLinks: ['customfield_10014'],
+  byRole: new Map([
+    ['story_points', ['customfield_10016', 'customfield_10026']],
+    ['sprint', ['customfield_10020']],
+    ['epic_link', ['customfield_10014']],
+    ['start_date', ['customfield_10015']],
+    ['flagged', ['customfield_10021']],
+    ['team', ['customfield_10001']],
+  ]),
   customByName: new Map(),
 };
 

@@ -88,6 +88,7 @@ describe('an issue of the vendor', () => {
       resolved_at: parseInstant('2020-06-20T03:29:59.999Z'),
       status_category_changed_at: parseInstant('2020-06-19T02:00:00Z'),
       ...{ original_estimate_seconds: 28_800, remaining_estimate_seconds: 3600, time_spent_seconds: 25_200 },
+      ...{ start_date: null, is_flagged: false, team: null },
       ...{ story_points: '5', votes: 2, watchers: 3, custom_fields: expect.any(String), _extra: null },
     });
     expect(json(row.custom_fields)).toEqual({
@@ -451,6 +452,28 @@ describe('custom fields', () => {
     expect(row).toMatchObject({ epic_id: null, epic_key: 'PROJ-2' });
   });
 
+  it.each([
+    [{ customfield_10015: '2024-02-29' }, { start_date: '2024-02-29', is_flagged: false, team: null }],
+    [{ customfield_10021: [{ value: '障害', id: '1' }] }, { is_flagged: true }],
+    [{ customfield_10021: [] }, { is_flagged: false }],
+    [{ customfield_10001: { id: 't-1', name: 'Blue', title: 'Blue' } }, { team: 'Blue' }],
+    [{ customfield_10001: { id: 't-1', title: 'Blue' } }, { team: 'Blue' }],
+    [{ customfield_10001: { id: 't-1' } }, { team: 't-1' }],
+    [{ customfield_10001: 't-1' }, { team: 't-1' }],
+    [{ customfield_10001: 7 }, { team: '7' }],
+  ])('give start day, flag and team: %j', (changes, row) => {
+    expect(mapIssue(issue(changes)).row).toMatchObject(row);
+  });
+
+  it('say nothing of a flag where the site has no such field', () => {
+    const siteFields = { ...noCatalogue, byRole: new Map() };
+    expect(mapIssue(issue(), siteFields).row).toMatchObject({
+      start_date: null,
+      is_flagged: null,
+      team: null,
+    });
+  });
+
   it('are found in the list of fields by their types and names', () => {
     const siteFields = customFieldsOf({
       customfield_3: ['Sprint', agile('sprint')],
@@ -460,9 +483,14 @@ describe('custom fields', () => {
       story_points: ['Story points', null],
     });
     expect(siteFields).toMatchObject({
-      storyPoints: ['customfield_1', 'customfield_2'],
-      sprintFields: ['customfield_3'],
-      epicLinks: ['customfield_4'],
+      byRole: new Map([
+        ['story_points', ['customfield_1', 'customfield_2']],
+        ['sprint', ['customfield_3']],
+        ['epic_link', ['customfield_4']],
+        ['flagged', []],
+        ['team', []],
+        ['start_date', []],
+      ]),
     });
   });
 
