@@ -149,7 +149,12 @@ export const views: Readonly<Record<string, Declared>> = {
   // The workflow engine
   dags: { key: of('dag_name'), numbers: { max_active_runs: 'non_additive' }, entity: true },
   workflow_daily: { key: of('dag_name', 'date_day'), nullable: ['date_day'], day: 'date_day', days: 'flow' },
-  workflow_runs: { key: of('dag_name', 'dag_run_id'), entity: true },
+  workflow_attempts: { key: of('dag_name', 'dag_run_id', 'attempt_number'), day: 'start_date' },
+  workflow_runs: {
+    key: of('dag_name', 'dag_run_id'),
+    entity: true,
+    numbers: { attempts: 'additive' },
+  },
   workflow_steps: { key: of('dag_name', 'dag_run_id', 'step_name', 'occurrence') },
 
   // Across the systems
@@ -157,7 +162,10 @@ export const views: Readonly<Record<string, Declared>> = {
     key: of('from_kind', 'from_id', 'from_name', 'from_field', 'mention', 'to_kind', 'to_source', 'to_id'),
   },
   dora_weekly: { key: ['week_start'], day: 'week_start', days: 'flow' },
-  incidents: { key: of('incident_kind', 'incident_id', 'incident_name'), day: 'opened_date' },
+  incidents: {
+    key: of('incident_kind', 'incident_id', 'incident_name', 'opened_at'),
+    day: 'opened_date',
+  },
 
   // Tidemark itself
   data_freshness: { key: of('stream'), numbers: { freshness_promise_seconds: 'non_additive' } },
@@ -249,7 +257,7 @@ export const complete: readonly string[] = [
 /** Data about people, by `view.column`. Ids of `users` count as well, by themselves. */
 export const personal: readonly (readonly [RegExp, string])[] = [
   [/\.(assignee|author|changed_by|creator|entered_by|first_response_by|lead|reporter|user)_name$/, 'name'],
-  [/^ad_change_history\.changed_by$|^deletions\.record_name$/, 'name'],
+  [/^ad_change_history\.changed_by$|^deletions\.record_name$|\.trigger_actor$/, 'name'],
   [/\.email$/, 'e-mail address'],
   [/\.(body|work_comment)$|^issues\.(summary|description)$|\.other_summary$|^sprints\.goal$/, 'free text'],
   [

@@ -320,6 +320,12 @@ where project_key = 'WEB' group by 1 order by 1`,
 where not is_released order by release_date`,
   },
   {
+    view: 'workflow_attempts',
+    asks: 'On which days did a DAG fail, also where it was retried and went well on another day?',
+    sql: `select start_date, dag_name, count(*) as tries, count(*) filter (where state = 'failed') as failed
+from bi.workflow_attempts where start_date >= current_date - 90 group by 1, 2 order by 1, 2`,
+  },
+  {
     view: 'workflow_daily',
     asks: 'How reliable is each DAG?',
     sql: `select dag_name, sum(succeeded)::numeric / nullif(sum(runs), 0) as success_ratio from bi.workflow_daily

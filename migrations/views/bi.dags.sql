@@ -37,15 +37,15 @@ left join (
   select
     x.source,
     x.dag_name,
-    count(*) as runs,
-    count(*) filter (where x.state = 'active' and not x.is_gone) as live_runs,
+    count(*) filter (where x.is_last) as runs,
+    count(*) filter (where x.is_last and x.state = 'active' and not x.is_gone) as live_runs,
     (array_agg(x.dag_run_id order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_dag_run_id,
     (array_agg(x.status order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_status,
     (array_agg(x.state order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_state,
     max(x.run_at) as last_run_at,
-    max(coalesce(x.finished_at, x.run_at)) filter (where x.state = 'succeeded') as last_success_at,
-    max(coalesce(x.finished_at, x.run_at)) filter (where x.state = 'failed') as last_failure_at
-  from bi.workflow_runs x
+    max(x.ended_at) filter (where x.state = 'succeeded') as last_success_at,
+    max(x.ended_at) filter (where x.state = 'failed') as last_failure_at
+  from bi.workflow_attempts x
   group by x.source, x.dag_name
 ) r on r.source = s.name and r.dag_name = d.name
 where d._deleted_at is null;
@@ -69,5 +69,5 @@ comment on column bi.dags.last_status is 'Its status, as the engine calls it.';
 comment on column bi.dags.last_state is 'Meaning of that status: active, succeeded, failed, aborted, idle, unknown.';
 comment on column bi.dags.last_run_at is 'When that run started (UTC), else when it was queued, due or made.';
 comment on column bi.dags.last_success_at is 'When a run last succeeded (UTC): its end, else its start.';
-comment on column bi.dags.last_failure_at is 'When a run last failed (UTC): its end, else its start.';
+comment on column bi.dags.last_failure_at is 'When a run last failed (UTC), also one that was retried since: its end, else its start.';
 comment on column bi.dags.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

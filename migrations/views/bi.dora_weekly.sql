@@ -31,7 +31,7 @@ from (
       date_trunc('week', r.start_date::timestamp)::date as week_start,
       case r.state when 'failed' then 'failed_deployment' else 'deployment' end as event,
       null::double precision as hours
-    from bi.workflow_runs r
+    from bi.workflow_attempts r
     where r.dag_role = 'deployment' and r.state in ('succeeded', 'failed')
     union all
     select
@@ -62,7 +62,7 @@ where w.week_start between w.first_week and (now() at time zone ops.reporting_ti
 
 comment on view bi.dora_weekly is 'How the company delivers, over all sources; one row per week from the first deployment or incident until today, weeks without any included.';
 comment on column bi.dora_weekly.week_start is 'Monday of the week, in the reporting time zone.';
-comment on column bi.dora_weekly.deployments is 'Runs of DAGs with the role deployment (ref.dag_roles) that started in the week and succeeded. May be summed.';
+comment on column bi.dora_weekly.deployments is 'Runs of DAGs with the role deployment (ref.dag_roles) that started in the week and succeeded; each try of a retried run counts by itself. May be summed.';
 comment on column bi.dora_weekly.failed_deployments is 'Such runs that failed; runs that were stopped count nowhere. May be summed.';
 comment on column bi.dora_weekly.change_failure_ratio is 'failed_deployments by all of both, 0 to 1; null without any. Of several weeks compute it anew from the sums.';
 comment on column bi.dora_weekly.done_issues is 'Issues that were last done in the week. May be summed.';

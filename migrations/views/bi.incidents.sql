@@ -44,26 +44,25 @@ from (
       r.dag_run_id,
       r.state,
       r.ended_at,
-      lag(r.state) over (partition by r.source, r.dag_name order by r.ended_at, r.dag_run_id) as previous_state,
+      lag(r.state) over (
+        partition by r.source, r.dag_name
+        order by r.ended_at, r.dag_run_id, r.attempt_number
+      ) as previous_state,
       min(r.ended_at) filter (where r.state = 'succeeded') over (
         partition by r.source, r.dag_name
-        order by r.ended_at desc, r.dag_run_id desc
+        order by r.ended_at desc, r.dag_run_id desc, r.attempt_number desc
         rows between unbounded preceding and 1 preceding
       ) as restored_at
-    from (
-      select source, dag_name, dag_run_id, state, coalesce(finished_at, run_at) as ended_at
-      from bi.workflow_runs
-      where dag_role = 'deployment' and state in ('succeeded', 'failed')
-    ) r
-    where r.ended_at is not null
+    from bi.workflow_attempts r
+    where r.dag_role = 'deployment' and r.state in ('succeeded', 'failed') and r.ended_at is not null
   ) d
   where d.state = 'failed' and d.previous_state is distinct from 'failed'
 ) i;
 
-comment on view bi.incidents is 'What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG; one row per incident.';
+comment on view bi.incidents is 'What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG, also of the same run; one row per incident.';
 comment on column bi.incidents.source is 'The source, see ops.sources.name.';
 comment on column bi.incidents.incident_kind is 'issue or failed_deployment.';
-comment on column bi.incidents.incident_id is 'The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id.';
+comment on column bi.incidents.incident_id is 'The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id; one that failed, was mended and failed again has two.';
 comment on column bi.incidents.incident_name is 'Key of the issue, else name of the DAG.';
 comment on column bi.incidents.opened_at is 'When the issue was created, or the first failed run ended (UTC).';
 comment on column bi.incidents.resolved_at is 'When the issue was last done, or the DAG next succeeded (UTC); null while it is open.';

@@ -17,7 +17,8 @@ select
   g.dag_role,
   g.scheduled_runs,
   g.late_runs,
-  g.p95_lateness::numeric(18,3) as p95_lateness_seconds
+  g.p95_lateness::numeric(18,3) as p95_lateness_seconds,
+  g.retries
 from (
   select
     r.source,
@@ -33,8 +34,9 @@ from (
     sum(r.duration_seconds) as total,
     count(r.lateness_seconds) as scheduled_runs,
     count(*) filter (where r.is_late) as late_runs,
-    percentile_cont(0.95) within group (order by r.lateness_seconds) as p95_lateness
-  from bi.workflow_runs r
+    percentile_cont(0.95) within group (order by r.lateness_seconds) as p95_lateness,
+    count(*) filter (where r.attempt_number > 1) as retries
+  from bi.workflow_attempts r
   where r.start_date is not null
   group by r.source, r.dag_name, r.dag_role, r.start_date
 ) g;
@@ -43,7 +45,7 @@ comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one
 comment on column bi.workflow_daily.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
 comment on column bi.workflow_daily.dag_name is 'Name of the DAG.';
 comment on column bi.workflow_daily.date_day is 'Day in the reporting time zone on which the runs started (or were queued, if they did not start).';
-comment on column bi.workflow_daily.runs is 'Runs.';
+comment on column bi.workflow_daily.runs is 'Runs that started on the day; a run that is retried under its id counts again on the day of each try that was seen.';
 comment on column bi.workflow_daily.succeeded is 'Runs that succeeded.';
 comment on column bi.workflow_daily.failed is 'Runs that failed.';
 comment on column bi.workflow_daily.aborted is 'Runs that were stopped.';
@@ -53,6 +55,7 @@ comment on column bi.workflow_daily.p50_duration_seconds is 'Median duration of 
 comment on column bi.workflow_daily.p95_duration_seconds is '95 of 100 took no longer.';
 comment on column bi.workflow_daily.total_duration_seconds is 'All durations together.';
 comment on column bi.workflow_daily.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
-comment on column bi.workflow_daily.scheduled_runs is 'Runs whose lateness is known, see bi.workflow_runs.lateness_seconds. May be summed.';
+comment on column bi.workflow_daily.scheduled_runs is 'Runs whose lateness is known, see bi.workflow_attempts.lateness_seconds. May be summed.';
 comment on column bi.workflow_daily.late_runs is 'Of these, the ones that started more than a minute after they were due. May be summed.';
 comment on column bi.workflow_daily.p95_lateness_seconds is 'Of the scheduled runs 95 of 100 were no later; null if there are none. Not to be summed.';
+comment on column bi.workflow_daily.retries is 'Of the runs those that are later tries: without them each run counts once. May be summed.';

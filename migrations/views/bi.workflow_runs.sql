@@ -42,7 +42,14 @@ select
   began.run_at,
   (began.run_at at time zone ops.reporting_time_zone())::date as start_date,
   r.parent_dag_name,
-  r.parent_dag_run_id
+  r.parent_dag_run_id,
+  ops.shown_name(r.trigger_actor, r.trigger_actor) as trigger_actor,
+  r.workspace,
+  coalesce(jsonb_array_length(r.earlier_tries), 0) + 1 as attempts,
+  case
+    when r.state = 'failed' then least(first.failed_at, coalesce(r.finished_at, began.run_at))
+    else first.failed_at
+  end as first_failed_at
 from workflow.dag_runs r
 join ops.sources s on s.source_id = r.source_id
 left join workflow.dags d on d.source_id = r.source_id and d.name = r.dag_name
@@ -74,11 +81,17 @@ left join lateral (
     and t._deleted_at is null
     and t.state = 'failed'
 ) f on true
+left join lateral (
+  select min(coalesce(a ->> 'finished_at', a ->> 'started_at')::timestamptz) as failed_at
+  from jsonb_array_elements(r.earlier_tries) a
+  where a ->> 'state' = 'failed'
+) first on true
 -- The start of a retried run is that of its last try, which says nothing of the schedule.
 cross join lateral (
   select case
     when r.started_at is not null
       and r.scheduled_at is not null
+      and r.earlier_tries is null
       and r.trigger_type is distinct from 'retry'
       and coalesce(r.auto_retry_count, 0) = 0
       then greatest(0, extract(epoch from r.started_at - r.scheduled_at))
@@ -87,7 +100,7 @@ cross join lateral (
 cross join lateral (select coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) as run_at) began
 where r._deleted_at is null;
 
-comment on view bi.workflow_runs is 'Runs of DAGs, one row each.';
+comment on view bi.workflow_runs is 'Runs of DAGs, one row each, as their last try went; bi.workflow_attempts has all that were seen.';
 comment on column bi.workflow_runs.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
 comment on column bi.workflow_runs.dag_name is 'Name of the DAG.';
 comment on column bi.workflow_runs.dag_run_id is 'Id of the run; unique within its DAG.';
@@ -120,3 +133,7 @@ comment on column bi.workflow_runs.run_at is 'When it started (UTC), else when i
 comment on column bi.workflow_runs.start_date is 'Day of run_at in the reporting time zone.';
 comment on column bi.workflow_runs.parent_dag_name is 'DAG of the run that called it; null if none did.';
 comment on column bi.workflow_runs.parent_dag_run_id is 'Run that called it, see dag_run_id; null if none did.';
+comment on column bi.workflow_runs.trigger_actor is 'Who started it, where the engine tells: a user, or apikey: and its name.';
+comment on column bi.workflow_runs.workspace is 'Workspace of its DAG at the engine; null where it has none.';
+comment on column bi.workflow_runs.attempts is 'Tries of the run that were seen, see bi.workflow_attempts: 1 and more. May be summed.';
+comment on column bi.workflow_runs.first_failed_at is 'When a try of it first failed (UTC), also where a later one succeeded; null if none did.';

@@ -18,6 +18,8 @@ export interface Step {
   retries: number;
   stdout: string | undefined;
   stderr: string | undefined;
+  /** What 2.x says besides, e.g. who approved it. */
+  more?: Readonly<Record<string, unknown>>;
 }
 
 export interface Run {
@@ -26,9 +28,14 @@ export interface Run {
   readonly params: string;
   readonly steps: readonly Step[];
   status: Word;
+  /** What started it, and who: 2.x says the first, 2.15 both. */
+  triggerType: string;
+  triggerActor: string | undefined;
   queuedAt: Date | undefined;
   startedAt: Date | undefined;
   finishedAt: Date | undefined;
+  /** What 2.x says besides, e.g. handlers, its workspace and profile. */
+  more?: Readonly<Record<string, unknown>>;
 }
 
 export interface Dag {
@@ -46,6 +53,16 @@ export interface Dag {
   readonly unfiled: boolean;
   /** Oldest first. */
   readonly runs: Run[];
+}
+
+/** How a run is started. */
+interface StartOptions {
+  readonly id?: string;
+  readonly params?: string;
+  readonly queued?: boolean;
+  readonly at?: Date;
+  readonly triggerType?: string;
+  readonly triggerActor?: string | undefined;
 }
 
 /** What the engine holds, and everything that can happen to it. Methods throw RangeError for what is not there. */
@@ -91,7 +108,14 @@ export class WorkflowState {
   /** A run that has begun with its first step; queued: one that waits. `at`: when, by default now. */
   start(
     fileName: string,
-    { id = `run-${++this.#ids}`, params = '', queued = false, at: now = this.#clock.now() } = {},
+    {
+      id = `run-${++this.#ids}`,
+      params = '',
+      queued = false,
+      at: now = this.#clock.now(),
+      triggerType = 'manual',
+      triggerActor,
+    }: StartOptions = {},
   ): Run {
     const dag = this.dag(fileName);
     const run: Run = {
@@ -99,6 +123,8 @@ export class WorkflowState {
       madeAt: now,
       params,
       status: queued ? 'queued' : 'running',
+      triggerType,
+      triggerActor,
       queuedAt: queued ? now : undefined,
       startedAt: queued ? undefined : now,
       finishedAt: undefined,
@@ -144,13 +170,19 @@ export class WorkflowState {
     return run;
   }
 
-  /** The same run again under its id, at once. */
-  retry(fileName: string, id: string): Run {
+  /** The same run again under its id, at once; queued: when its turn comes. */
+  retry(
+    fileName: string,
+    id: string,
+    { queued = false, triggerActor }: Pick<StartOptions, 'queued' | 'triggerActor'> = {},
+  ): Run {
     const run = this.run(fileName, id);
-    run.status = 'running';
-    run.queuedAt = undefined;
-    run.startedAt = this.#clock.now();
+    run.status = queued ? 'queued' : 'running';
+    run.queuedAt = queued ? this.#clock.now() : undefined;
+    run.startedAt = queued ? undefined : this.#clock.now();
     run.finishedAt = undefined;
+    run.triggerType = 'retry';
+    run.triggerActor = triggerActor;
     for (const step of run.steps) {
       step.status = 'running';
       step.retries += 1;

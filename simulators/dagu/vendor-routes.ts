@@ -67,13 +67,13 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
       const newest = dag.runs.at(-1);
       const { dagRunId } = call.params;
       if (paged || dag.runs.some(({ id }) => id === dagRunId))
-        return json({ dagRun: detailsOf(dag, runOf(call, dag.runs)) });
+        return json({ dagRun: detailsOf(dag, runOf(call, dag.runs), paged) });
       // An id that it does not know 1.30.2 answers with a run that is active, else with 500; the latest of none with an empty one (measured).
       if (dagRunId === 'latest')
-        return json({ dagRun: newest === undefined ? noRun(dag) : detailsOf(dag, newest) });
+        return json({ dagRun: newest === undefined ? noRun(dag) : detailsOf(dag, newest, paged) });
       if (newest === undefined || newest.finishedAt !== undefined)
         throw refusal(500, 'not_found', 'dag-run ID not found');
-      return json({ dagRun: detailsOf(dag, newest) });
+      return json({ dagRun: detailsOf(dag, newest, paged) });
     }),
     ...['/dag-runs', '/dag-runs/{name}'].map((path) =>
       route('GET', path, ({ query, params }) => {
@@ -97,7 +97,7 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
     route('GET', '/dag-runs/{name}/{dagRunId}', (call) => {
       const { name = '' } = call.params;
       const run = runOf(call, runsOf(name));
-      return json({ dagRunDetails: detailsOf({ name }, run) });
+      return json({ dagRunDetails: detailsOf({ name }, run, paged) });
     }),
     route('POST', '/dag-runs/{name}/{dagRunId}/stop', (call) => {
       const { name = '' } = call.params;
@@ -168,12 +168,16 @@ const summaryOf = (name: string, run: Run, paged: boolean) => ({
   ...(run.params !== '' && { params: run.params }),
   workerId: 'local',
   ...(paged
-    ? { triggerType: 'manual', autoRetryCount: 0, artifactsAvailable: false }
+    ? {
+        ...{ triggerType: run.triggerType, autoRetryCount: 0, artifactsAvailable: false },
+        ...(run.triggerActor !== undefined && { triggerActor: run.triggerActor }),
+        ...run.more,
+      }
     : { log: logOf(name, run) }),
 });
 
-const detailsOf = ({ name }: Pick<Dag, 'name'>, run: Run): unknown => ({
-  ...summaryOf(name, run, false),
+const detailsOf = ({ name }: Pick<Dag, 'name'>, run: Run, paged: boolean): unknown => ({
+  ...{ ...summaryOf(name, run, paged), log: logOf(name, run) },
   rootDAGRunName: name,
   rootDAGRunId: run.id,
   preconditions: [],
@@ -191,4 +195,5 @@ const nodeOf = (step: Step): unknown => ({
   stdout: step.stdout === undefined ? '' : `/logs/${step.name}.out`,
   stderr: step.stderr === undefined ? '' : `/logs/${step.name}.err`,
   ...(step.error !== undefined && { error: step.error }),
+  ...step.more,
 });

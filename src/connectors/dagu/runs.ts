@@ -6,6 +6,7 @@ import type { Json } from '../../core/request.ts';
 import type { KeySet, SliceContext, Stream, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
+import { at } from '../../reading/offset-list.ts';
 import { type Dagu, historyOf, readRun } from './client.ts';
 import { dagRunChildren, dagRuns } from './tables.ts';
 import { beganAt, dagRun, instantText, type Run, textOf } from './transform.ts';
@@ -171,15 +172,29 @@ const storedRuns = async (
   });
 };
 
+/** What is kept of an earlier try. */
+const kept = [
+  ...[
+    'status',
+    'state',
+    'started_at',
+    'finished_at',
+    'trigger_type',
+    'trigger_actor',
+    'auto_retry_count',
+    'error',
+  ],
+];
+
 /** The columns that tell runs apart and whether one has changed. The runs of one id come by their begin, those without last. */
-const compared = 'dag_name told_run_id begun_at dag_run_id status state started_at finished_at gone_at';
+const compared = ['dag_name', 'told_run_id', 'begun_at', 'dag_run_id', 'gone_at', 'earlier_tries', ...kept];
 
 /** The rows that have the ids of these runs; one query. Postgres holds no text with NUL. */
 const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly Run[]> => {
   const sound = runs.filter((run) => !keyOf(run).includes('\0'));
   const dag_name = [...new Set(sound.map((run) => run.dag_name))];
   const told_run_id = sound.map((run) => run.dag_run_id);
-  return storedRuns(context, compared.split(' '), { among: { dag_name, told_run_id } });
+  return storedRuns(context, compared, { among: { dag_name, told_run_id } });
 };
 
 /** Whether nothing more happens to the run by itself. */
@@ -208,5 +223,19 @@ const keyed = (run: Run, stored: readonly Run[], seenAt?: Date): Run => {
   const waitsAnew = begun_at === undefined && run.state === 'active' && row.begun_at !== undefined;
   if (seenAt !== undefined && waitsAnew && (isOver(row) || row.gone_at !== undefined))
     return { ...run, dag_run_id: `${id}@${instantText(run.queued_at) ?? seenAt.toISOString()}` };
-  return { ...run, dag_run_id: row.dag_run_id, begun_at: begun_at ?? row.begun_at };
+  const earlier = Array.isArray(row.earlier_tries) ? row.earlier_tries : [];
+  const tries = isAnotherTry(run, row) ? [...earlier, row] : earlier;
+  // In one order of members: Postgres gives them in another, which would count as a change.
+  const earlier_tries =
+    tries.length > 0
+      ? tries.map((one) => Object.fromEntries(kept.map((name) => [name, at(one, name)])))
+      : null;
+  return { ...run, earlier_tries, dag_run_id: row.dag_run_id, begun_at: begun_at ?? row.begun_at };
 };
+
+/**
+ * Dagu retries a run under its id and shows the last try alone, so what the row says of the try before is kept. A run that had ended and got
+ * another status at the same start is the same try, e.g. one that the engine had taken for dead.
+ */
+const isAnotherTry = (run: Run, row: Run): boolean =>
+  isOver(row) && (run.state === 'active' || row.started_at !== instantText(run.started_at));

@@ -1,7 +1,7 @@
 /**
  * The tables of schema `workflow`. Instants are UTC; `_extra` is JSON text of the members that no column holds. A column
- * that names members of a record is read from the first of them that is filled: those of Dagu's OpenAPI (1.30.2 and
- * 2.6.5), and for the contract, which shows no fields, those that its engines use (vendor-facts 3.3). The other columns
+ * that names members of a record is read from the first of them that is filled: those of Dagu's OpenAPI (1.30.2, 2.6.5
+ * and 2.15), and for the contract, which shows no fields, those that its engines use (vendor-facts 3.3). The other columns
  * are made in transform.ts.
  */
 
@@ -49,6 +49,11 @@ export const dagRuns = core.table(
     dag_run_id: core.text('Id, else "started:" and the start; a reused id has "@" and its begin.').key(),
     told_run_id: text('dagRunId|runId|requestId', 'The id as the source gives it; null if it gives none.'),
     ...standing,
+    earlier_tries: core
+      .jsonb(
+        'Tries of the run before this one that were seen, the first one first, with columns of this table; null if there were none.',
+      )
+      .nullable(),
     begun_at: core.timestamptz('When it was made, where known, else when it started (UTC).').nullable(),
     scheduled_at: instant('scheduleTime', 'The tick of the schedule it belongs to (UTC).'),
     queued_at: instant('queuedAt', 'When it was queued (UTC); null if it did not wait.'),
@@ -56,6 +61,7 @@ export const dagRuns = core.table(
     finished_at: instant('finishedAt', 'When it ended (UTC); null while it runs.'),
     gone_at: core.timestamptz('When the source first no longer knew the unfinished run (UTC).').nullable(),
     trigger_type: text('triggerType', 'What started it, e.g. scheduler, manual, retry.'),
+    trigger_actor: text('triggerActor', 'Who started it, where known: a user, or apikey: and its name.'),
     params: text('params', 'Parameters it ran with, as NAME=value pairs or JSON, as delivered.'),
     labels: json('labels|tags', 'Labels (tags) of the run, as delivered: usually a list.'),
     worker_id: text('workerId', 'The worker that ran it; local: the engine itself.'),
@@ -64,6 +70,9 @@ export const dagRuns = core.table(
     parent_dag_name: text('parentDAGRunName', 'DAG of the run that called it; null if none did.'),
     parent_dag_run_id: text('parentDAGRunId', 'That run.'),
     auto_retry_count: count('autoRetryCount', 'How often the engine retried it by itself.'),
+    auto_retry_limit: count('autoRetryLimit', 'How often it may do so.'),
+    workspace: text('workspace', 'The workspace of its DAG; null: none, or the engine has no workspaces.'),
+    profile_name: text('profileName', 'The profile of variables and secrets it ran with.'),
     log_path: text('log', 'Where the engine keeps its log.'),
     error: text('error', 'Why it failed, where the source gives a reason for the whole run.'),
   },
@@ -79,13 +88,19 @@ export const dagRunSteps = core.table(
     step_name: core.text('Name of the step; of a handler without one its kind, e.g. onFailure.').key(),
     occurrence: core.int('0; counts on where a run has several steps of one name, in their order.').key(),
     position: core.int('Place among the steps of its run, from 0; handlers come last.'),
-    kind: core.text('step, or the handler it is: onInit, onSuccess, onFailure, onCancel, onExit.'),
+    kind: core.text('step, or the handler it is: onInit, onSuccess, onWait, onFailure, onCancel, onExit.'),
     ...standing,
     started_at: instant('startedAt', 'When it started (UTC); null if it did not.'),
     finished_at: instant('finishedAt', 'When it ended (UTC); null if it did not.'),
     retry_count: count('retryCount', 'How often it was tried again.'),
     done_count: count('doneCount', 'How often it ended; more than 1 for steps that repeat.'),
     error: text('error', 'Why it failed.'),
+    answered_by: text(
+      'humanTaskCompletedBy|approvedBy|rejectedBy',
+      'Who completed, approved or rejected it, where it waited for a person.',
+    ),
+    answered_at: instant('approvedAt|rejectedAt', 'When it was approved or rejected (UTC).'),
+    rejection_reason: text('rejectionReason', 'Why it was rejected.'),
     depends: texts('depends', 'Names of the steps it waits for.'),
     sub_runs: json('subRuns', 'Runs of other DAGs that it started, as delivered.'),
   },

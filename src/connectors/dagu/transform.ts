@@ -108,8 +108,8 @@ const numbered = (steps: readonly JsonObject[]): readonly JsonObject[] => {
   });
 };
 
-/** The members that hold handlers; 2.x says onAbort for onCancel. */
-const handlers = ['onInit', 'onSuccess', 'onFailure', 'onCancel', 'onAbort', 'onExit'];
+/** The members that hold handlers; 2.x says onAbort for onCancel, and 2.15 has onWait. */
+const handlers = ['onInit', 'onWait', 'onSuccess', 'onFailure', 'onCancel', 'onAbort', 'onExit'];
 
 /** When a run was made, by the folder of its log `…/dag-run_20261121_072425Z_<id>/…` (measured on 1.30.2; a retry keeps it). */
 const madeAt = (log: Json): string | undefined => {

@@ -128,6 +128,7 @@ describe.skipIf(!hasEngine)('the real engine', () => {
   });
 
   test('a run that is retried under its id stays one row, as it went the last time', async () => {
+    await rig.sync();
     const before = await runAt('bad', 'b1');
     // The engine gives whole seconds: within the same one a retry would look like the first try.
     await sleep(Math.max(0, Date.parse(before.startedAt) + 1_000 - Date.now()));
@@ -138,6 +139,13 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     });
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(await inEngine(...all));
+    const tries = `select attempt_number as n, is_last, state, started_at from bi.workflow_attempts
+      where dag_name = 'bad' order by 1`;
+    const after = await runAt('bad', 'b1');
+    expect(await rig.rows(tries)).toEqual([
+      { n: 1, is_last: false, state: 'failed', started_at: new Date(before.startedAt) },
+      { n: 2, is_last: true, state: 'failed', started_at: new Date(after.startedAt) },
+    ]);
   });
 
   test('a run that was started under a name of its own, or from a definition of its own, is read as well', async () => {

@@ -654,3 +654,147 @@ test.each(['dagu-v2', 'dagu-2.x'] as const)(
     await expect(unknown.sync()).rejects.toMatchObject({ code: 'misconfigured', message });
   },
 );
+
+/** Dagu retries a run under its id and then shows the last try alone (measured on 1.30.2): the day of the failure would be lost. */
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('a run that is retried (%s)', (dialect) => {
+  const tries = (rig: Stage) =>
+    rig.rows(`select attempt_number as attempt, is_last, state, started_at::text as start, finished_at::text as "end"
+      from bi.workflow_attempts order by dag_name desc, attempt_number`);
+
+  test('keeps the days on which it failed, over two midnights', async () => {
+    const rig = await stage({ dialect });
+    const { state, clock } = rig.engine;
+    state.add('deploy');
+    const id = ran(rig, 'deploy', 'failed');
+    await rig.sync();
+    for (const end of ['failed', 'succeeded']) {
+      clock.advance(day);
+      state.retry('deploy', id, { triggerActor: 'ann' });
+      clock.advance(minute);
+      state.finish('deploy', id, end);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    }
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await tries(rig)).toEqual([
+      {
+        ...{ attempt: 1, is_last: false, state: 'failed' },
+        ...{ start: '2026-03-01 12:00:00+00', end: '2026-03-01 12:01:00+00' },
+      },
+      {
+        ...{ attempt: 2, is_last: false, state: 'failed' },
+        ...{ start: '2026-03-02 12:01:00+00', end: '2026-03-02 12:02:00+00' },
+      },
+      {
+        ...{ attempt: 3, is_last: true, state: 'succeeded' },
+        ...{ start: '2026-03-03 12:02:00+00', end: '2026-03-03 12:03:00+00' },
+      },
+    ]);
+    const actors = 'select trigger_actor from bi.workflow_attempts where not is_last order by attempt_number';
+    const second = dialect === 'dagu-2.x' ? 'ann' : null;
+    expect(await rig.rows(actors)).toEqual([{ trigger_actor: null }, { trigger_actor: second }]);
+    expect(
+      await rig.rows(
+        'select date_day::text, runs::int, retries::int, failed::int from bi.workflow_daily order by 1',
+      ),
+    ).toEqual([
+      { date_day: '2026-03-01', runs: 1, retries: 0, failed: 1 },
+      { date_day: '2026-03-02', runs: 1, retries: 1, failed: 1 },
+      { date_day: '2026-03-03', runs: 1, retries: 1, failed: 0 },
+    ]);
+    expect(
+      await rig.rows(
+        'select state, attempts, first_failed_at::text, finished_at::text from bi.workflow_runs',
+      ),
+    ).toEqual([
+      {
+        ...{ state: 'succeeded', attempts: 3, first_failed_at: '2026-03-01 12:01:00+00' },
+        finished_at: '2026-03-03 12:03:00+00',
+      },
+    ]);
+    // Nothing of it depends on how often it is read.
+    expect(await rig.sync()).toMatchObject(unchanged);
+    expect(await rig.sync({ full: true })).toMatchObject(succeeded);
+    expect((await tries(rig)).length).toBe(3);
+  });
+
+  test('is another try while it waits in a queue, and once', async () => {
+    const rig = await stage({ dialect });
+    const { state, clock } = rig.engine;
+    state.add('deploy');
+    const id = ran(rig, 'deploy', 'failed');
+    await rig.sync();
+    clock.advance(minute);
+    const run = state.retry('deploy', id, { queued: true });
+    await rig.sync();
+    clock.advance(minute);
+    Object.assign(run, { status: 'running', startedAt: clock.now() });
+    await rig.sync();
+    clock.advance(minute);
+    state.finish('deploy', id, 'failed');
+    await rig.sync();
+    expect((await tries(rig)).map(({ attempt, state }) => [attempt, state])).toEqual([
+      [1, 'failed'],
+      [2, 'failed'],
+    ]);
+  });
+
+  test('is no other try where the engine corrects how it ended, or it waits for a person', async () => {
+    const rig = await stage({ dialect });
+    const { state, clock } = rig.engine;
+    for (const name of ['zombie', 'asking']) state.add(name);
+    const zombie = ran(rig, 'zombie', 'failed');
+    const asking = ran(rig, 'asking', 'waiting');
+    await rig.sync();
+    clock.advance(minute);
+    Object.assign(state.run('zombie', zombie), { status: 'succeeded', finishedAt: clock.now() });
+    state.retry('asking', asking);
+    clock.advance(minute);
+    state.finish('asking', asking, 'rejected');
+    await rig.sync();
+    expect((await tries(rig)).map(({ attempt, state }) => [attempt, state])).toEqual([
+      [1, 'succeeded'],
+      [1, 'failed'],
+    ]);
+  });
+});
+
+test('what 2.15 says of people, workspaces and retries has columns, and the rest is kept', async () => {
+  const rig = await stage({ dialect: 'dagu-2.x' });
+  const { state } = rig.engine;
+  state.add('refund');
+  const run = state.start('refund', { triggerType: 'webhook', triggerActor: 'apikey:shop' });
+  state.finish('refund', run.id, 'waiting');
+  const conditions = [{ type: 'Queued', status: 'False', reason: 'started', message: '', checkedAt: '' }];
+  const onWait = {
+    step: { name: 'tell' },
+    status: 4,
+    statusLabel: 'succeeded',
+    startedAt: '',
+    finishedAt: '',
+  };
+  run.more = { workspace: 'shop', profileName: 'prod', autoRetryLimit: 3, conditions, onWait };
+  const [one, two] = run.steps;
+  if (one) one.more = { humanTaskCompletedBy: 'Ann', humanTaskCompletedById: 'u1' };
+  if (two) two.more = { rejectedBy: 'Bo', rejectedAt: '2026-03-01T12:05:00Z', rejectionReason: 'too much' };
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  expect(
+    await rig.rows(`select status, state, trigger_type, trigger_actor, workspace, profile_name, auto_retry_limit,
+      _extra -> 'conditions' as conditions from workflow.dag_runs`),
+  ).toEqual([
+    {
+      ...{ status: 'waiting', state: 'active', trigger_type: 'webhook', trigger_actor: 'apikey:shop' },
+      ...{ workspace: 'shop', profile_name: 'prod', auto_retry_limit: '3', conditions },
+    },
+  ]);
+  expect(
+    await rig.rows(`select step_name, kind, answered_by, answered_at::text, rejection_reason
+      from workflow.dag_run_steps order by position`),
+  ).toEqual([
+    { step_name: 'one', kind: 'step', answered_by: 'Ann', answered_at: null, rejection_reason: null },
+    {
+      ...{ step_name: 'two', kind: 'step', answered_by: 'Bo' },
+      ...{ answered_at: '2026-03-01 12:05:00+00', rejection_reason: 'too much' },
+    },
+    { step_name: 'tell', kind: 'onWait', answered_by: null, answered_at: null, rejection_reason: null },
+  ]);
+});
