@@ -13,6 +13,7 @@ import { measureLimit } from './limit.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
+import { measureRequests } from './requests.ts';
 import { median } from './statistics.ts';
 import { measureViews, viewsHead } from './views.ts';
 
@@ -40,7 +41,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -323,6 +324,7 @@ for (const part of adsParts)
   if (runs(part.letter))
     figures.push(...(await measureAds(part, { folder, times, freshDatabase, settled, walBytes, say })));
 if (runs('h')) figures.push(...(await measureLimit(Number(values.pages), { freshDatabase, say })));
+if (runs('j')) figures.push(...(await measureRequests(issues, { freshDatabase, say })));
 const views = runs('i') ? await measureViews({ freshDatabase, say }) : '';
 const page = path.resolve(import.meta.dirname, '../docs/performance.md');
 /** Part (i) alone leaves the rest of the page as it is. */

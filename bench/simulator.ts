@@ -1,29 +1,46 @@
 import readline from 'node:readline';
 import { startTracker } from '../simulators/jira/server.ts';
+import { status } from '../simulators/shared/faults.ts';
 
-/** The tracker of the bench, in a process of its own: prints its address, then obeys lines of JSON. */
-const [issues, latencyMs] = process.argv.slice(2).map(Number);
+/**
+ * The tracker of the bench, in a process of its own: prints its address, then obeys lines of JSON. `single`: it gives long lists issue by
+ * issue only.
+ */
+const [issues, latencyMs, longEvery, lists] = process.argv.slice(2);
 const tracker = await startTracker({
   seed: 1,
-  issues: issues ?? 1000,
+  issues: Number(issues ?? 1000),
   dialect: 'vendor',
-  latencyMs: latencyMs ?? 0,
+  latencyMs: Number(latencyMs ?? 0),
   cacheMegabytes: 2048,
   lean: true,
   history: 1,
+  ...(longEvery !== undefined && { longEvery: Number(longEvery) }),
 });
+if (lists === 'single')
+  for (const endpoint of ['/rest/api/3/changelog/bulkfetch', '/rest/api/3/worklog/updated'])
+    tracker.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(404));
 
 console.log(JSON.stringify({ url: tracker.url, email: tracker.email, token: tracker.token }));
 
+const { store } = tracker.state;
+let counted = 0;
+
+/** Changes so many issues, which lie so many apart. A label shows on no other issue: the pages that are already written stay. */
+const change = (count: number, step: number): void => {
+  for (let i = 0; i < count; i += 1)
+    tracker.state.addLabel(store.keyOf((i * step) % store.size), `touched-${count}`);
+};
+
 for await (const line of readline.createInterface({ input: process.stdin })) {
-  const order = JSON.parse(line) as { touch?: number };
-  if (order.touch !== undefined) {
-    const { store } = tracker.state;
-    const step = Math.floor(store.size / order.touch);
-    for (let i = 0; i < order.touch; i += 1) {
-      // A label shows on no other issue: the pages that are already written stay.
-      tracker.state.addLabel(store.keyOf(i * step), `touched-${order.touch}`);
-    }
+  const order = JSON.parse(line) as { touch?: number; change?: number; asked?: true };
+  if (order.touch !== undefined) change(order.touch, Math.floor(store.size / order.touch));
+  // Not by hundreds: each twentieth of them has a long history.
+  if (order.change !== undefined) change(order.change, Math.floor(store.size / order.change) + 1);
+  const asked: Record<string, number> = {};
+  if (order.asked) {
+    for (const { endpoint } of tracker.log.slice(counted)) asked[endpoint] = (asked[endpoint] ?? 0) + 1;
+    counted = tracker.log.length;
   }
-  console.log(JSON.stringify({ done: true }));
+  console.log(JSON.stringify({ done: true, asked }));
 }

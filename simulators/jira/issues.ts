@@ -146,8 +146,16 @@ const customValues = (
   ...(r.chance(0.1) ? { customfield_10043: 'legacy squad' } : {}),
 });
 
-/** Builds one issue after the other, each from its own seed: any of them, in any order. `history`: about how many changes each has. */
-export const issueMaker = (company: Company, plan: Plan, history: number): ((index: number) => Issue) => {
+/**
+ * Builds one issue after the other, each from its own seed: any of them, in any order. `history`: about how many changes each has;
+ * each `longEvery`-th has 220 in any case.
+ */
+export const issueMaker = (
+  company: Company,
+  plan: Plan,
+  history: number,
+  longEvery = Number.POSITIVE_INFINITY,
+): ((index: number) => Issue) => {
   const people = company.users.filter((one) => one.accountType === 'atlassian');
   const apps = company.users.filter((one) => one.accountType === 'app');
   const typeIds = new Map(company.issueTypes.map((one) => [one.name, one.id]));
@@ -252,7 +260,8 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
     if (points !== null)
       tell(within(), [change('Story point estimate', POINTS, [null, null], [null, String(points)])]);
     const priority = r.pick(['1', '2', '2', '3', '3', '3', '3', '4', '5']);
-    const fillers = (index % 197 === 11 ? 45 : 0) + r.int(2 * Math.max(0, history - 5) + 1);
+    const isLong = index % longEvery === longEvery - 1;
+    const fillers = (isLong ? 220 : index % 197 === 11 ? 45 : 0) + r.int(2 * Math.max(0, history - 5) + 1);
     for (let n = 0; n < fillers; n++) {
       const was = r.pick(company.priorities);
       const kind = r.int(4);
@@ -322,7 +331,7 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
         at: one.at,
         items: one.items,
       }))
-      .slice(short ? Math.max(0, events.length - history) : 0);
+      .slice(isLong ? -220 : short ? Math.max(0, events.length - history) : 0);
     // Nobody tells of a former key but the change that took it away.
     const isTold = (key: string): boolean =>
       changes.some(({ items }) => items.some(({ fromString }) => fromString === key));

@@ -10,6 +10,7 @@ import { company } from './company.ts';
 import { dialectOf } from './dialect.ts';
 import { entities } from './entities.ts';
 import { createFragments } from './fragments.ts';
+import { historyRoutes } from './history-routes.ts';
 import { issueWriter, type Projection } from './issue-json.ts';
 import { issueRoutes } from './issue-routes.ts';
 import { JqlError } from './jql.ts';
@@ -32,6 +33,8 @@ export interface TrackerOptions {
   readonly users?: number;
   /** About how many changelog entries an issue has. Default 6; below 5 only the last ones are kept, and no comments or worklogs. */
   readonly history?: number;
+  /** Each so-many-th issue has a history of 220 changes. Default: none. */
+  readonly longEvery?: number;
   /** Over how many years the issues are spread. Default 3. */
   readonly years?: number;
   /** `contract`: as contracts/tracker.md says. `vendor`: as Jira Cloud answers. Default contract. */
@@ -160,6 +163,7 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     seed,
     issues: options.issues ?? 1000,
     history: options.history ?? 6,
+    longEvery: options.longEvery,
     timeZone,
     clock,
   });
@@ -218,15 +222,20 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
         .inSprint(sprintId)
         .filter((position) => !hiddenPlace(position))
         .map((position) => ({ position, stale: undefined })),
-    visible: (idOrKey) => {
+    seen: (idOrKey) => {
       const position = state.store.find(idOrKey) ?? state.store.findKey(idOrKey);
-      if (position === undefined || !state.store.isLive(position) || hiddenPlace(position))
-        throw dialect.refused(404, 'Issue does not exist or you do not have permission to see it.');
+      if (position === undefined || !state.store.isLive(position) || hiddenPlace(position)) return undefined;
       return state.store.at(position);
+    },
+    visible: (idOrKey) => {
+      const issue = site.seen(idOrKey);
+      if (issue === undefined)
+        throw dialect.refused(404, 'Issue does not exist or you do not have permission to see it.');
+      return issue;
     },
   };
   const all: readonly Route[] = [
-    ...(dialect.vendor ? vendorSearch(site) : [contractSearch(site)]),
+    ...(dialect.vendor ? [...vendorSearch(site), ...historyRoutes(site)] : [contractSearch(site)]),
     ...listRoutes(site),
     ...issueRoutes(site),
     ...agileRoutes(site),

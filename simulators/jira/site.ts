@@ -22,7 +22,9 @@ export interface Site {
   find(jql: string, fresh?: readonly number[]): Found;
   /** The issues of a sprint that the account may see, in board order. */
   members(sprintId: number): readonly Hit[];
-  /** The issue that the account may see by id, key or old key; throws a 404. */
+  /** The issue that the account may see by id, key or old key; undefined where there is none. */
+  seen(idOrKey: string): Issue | undefined;
+  /** The same; throws a 404. */
   visible(idOrKey: string): Issue;
   /** How long a page token lives, ms of the tracker's clock, and what is answered for an older one. */
   readonly tokens: { readonly lifetimeMs: number; readonly expired: 400 | 410 };

@@ -86,6 +86,7 @@ export class TrackerState {
       readonly seed: number;
       readonly issues: number;
       readonly history: number;
+      readonly longEvery?: number | undefined;
       readonly timeZone: string;
       readonly clock: Clock;
     },
@@ -109,7 +110,7 @@ export class TrackerState {
     this.#nextChild = 100_000 + options.issues * 256;
     this.store = createStore(
       planned,
-      issueMaker(company, planned, options.history),
+      issueMaker(company, planned, options.history, options.longEvery),
       company.projects.map((one) => one.id),
       (id) => this.#project(id).key,
     );

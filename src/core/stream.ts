@@ -229,8 +229,22 @@ export interface NestedList {
   readonly walk: PageWalk;
   /** Ids of the elements that came with the record itself: the complete list must have them, too. */
   readonly shown?: readonly string[];
+  /** How many elements the record says its list has; absent: it does not say. */
+  readonly stated?: number | undefined;
+  /** How the source gives such lists of many records at once: one object for all records; absent: it does not. */
+  readonly bulk?: BulkLists;
   /** Rows of the complete list; pure. */
   rows(records: readonly Json[]): readonly Row[];
+}
+
+/** The same list of many records, in one walk over the elements of all of them. */
+export interface BulkLists {
+  /** Records that one walk may ask for. */
+  readonly most: number;
+  /** `keys`: of the records, in the stream's table, as text. */
+  walk(keys: readonly string[]): PageWalk;
+  /** Whose an element of the walk is, and the element as the list of that record alone shows it. */
+  elementOf(element: Json): { readonly key: string; readonly record: Json };
 }
 
 /** What one record becomes. */

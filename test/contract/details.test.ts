@@ -67,9 +67,11 @@ test.each(dialects)('what hangs on an issue changes and goes with it ($name)', a
   state.addComment(short, 'One more');
   const from = log.length;
   await sync();
+  // The vendor gives histories of many issues at once.
+  const single = options.dialect === 'vendor' ? ['comment', 'worklog'] : ['changelog', 'comment', 'worklog'];
   if (!bare)
     expect(new Set(listsSince(from))).toEqual(
-      new Set(['changelog', 'comment', 'worklog'].map((list) => `/rest/api/3/issue/${long}/${list}`)),
+      new Set(single.map((list) => `/rest/api/3/issue/${long}/${list}`)),
     );
   // Without the endpoints for the rest of a list, truncated lists are not compared.
   const found = await differences(rig, { bare });

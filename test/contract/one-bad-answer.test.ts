@@ -147,6 +147,7 @@ describe('one bad answer to the rest of a list that came truncated with its issu
 
   test('costs nothing, be it one of many such lists or the only one of the run', async () => {
     const { state, clock, script } = await open({ embedded });
+    script.at({ endpoint: '/rest/api/3/changelog/bulkfetch', ...always }, status(404));
     const truth = [...rig.tracker.oracle().issues.values()];
     const ofIssue = (id: string | undefined) => ({
       match: ({ path }: { readonly path: string }) => path.includes(`/issue/${id}/`),
@@ -171,7 +172,6 @@ describe('one bad answer to the rest of a list that came truncated with its issu
     expect(await rig.sync(issues)).toMatchObject(succeeded);
     expect(only.fired).toBe(1);
     expect(await issueDifferences(rig)).toEqual([]);
-    expect(await rig.rows("select from ops.streams where stream = 'issues.worklogs'")).toEqual([]);
   });
 
   test('is believed when it comes twice: the records were deleted meanwhile', async () => {

@@ -2,7 +2,6 @@
  * Commits a batch with what belongs to it: the receipt of its slice, the end of its walk, the run's counters.
  */
 
-import { sql } from 'kysely';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Batch } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
@@ -80,22 +79,12 @@ export function loadCounted(
   return context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
 }
 
-/**
- * Closes the walk if every slice of it is done. Where a nested list is given that was closed before, the
- * checkpoint covers only part of the records: the next run reads everything.
- */
+/** Closes the walk if every slice of it is done. */
 export async function closeWalk(
   session: Pick<Session, 'trx'>,
-  { context, walk, nestedLists, coverage }: WalkContext,
+  { context, walk, coverage }: WalkContext,
 ): Promise<void> {
-  const { sourceId, runId } = context.run;
-  // A backfill has no checkpoint to say so.
-  const opened = walk.kind === 'backfill' ? [] : await nestedLists.opened();
-  const covered = opened.length > 0 ? { ...coverage, words: coverage.ours, whole: false } : coverage;
-  const isClosed = await closeIfLast(session, walk, runId, covered);
-  if (!isClosed || opened.length === 0) return;
-  await sql`delete from ops.streams
-    where source_id = ${sourceId} and stream = any (${opened}::text[])`.execute(session.trx);
+  await closeIfLast(session, walk, context.run.runId, coverage);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
+import { elementsIn, mostElements } from './bulk-lists.ts';
 import type { WalkContext } from './commit.ts';
 import { type ListRead, lackingIn, nestedOf, unlessBad } from './nested-lists.ts';
 
@@ -14,23 +15,28 @@ import { type ListRead, lackingIn, nestedOf, unlessBad } from './nested-lists.ts
 const longestWorkMs = 3;
 const recordsBetweenLooks = 16;
 
+/** A record that waits for lists it came without. */
+interface WaitingRecord {
+  readonly mapped: Mapped;
+  readonly put: (batch: Batch, lists: readonly ListRead[]) => void;
+}
+
 /**
- * Maps one page into the batch, fetching truncated lists of records whose content changed. Gives the number
- * of records, and the nested lists that the source did not give or not whole.
+ * Maps one page: records that came whole go into the batch, the others wait for their lists. Gives the number of
+ * records.
  */
 export async function takePage(
   walking: WalkContext,
   batch: Batch,
+  waiting: WaitingRecords,
   page: Page,
   reading: Reading,
   slice: Slice,
-): Promise<{ readonly received: number; readonly refusals: readonly ListRead[] }> {
-  const { stream, nestedLists, force } = walking;
+): Promise<number> {
+  const { stream } = walking;
   const records = inWindow(walking, page, slice);
-  const put = intoBatch(walking, batch, page, reading, slice);
-  // A record's rows are encoded before the next record is mapped, so that few objects live at once. From the
-  // first record on that waits for its lists all wait: the order of the page is kept.
-  const waiting: (readonly [record: Json, mapped: Mapped | BadData])[] = [];
+  const put = intoBatch(walking, page, reading, slice);
+  // A record's rows are encoded before the next record is mapped, so that few objects live at once.
   let rested = performance.now();
   for (const [place, record] of records.entries()) {
     if (place % recordsBetweenLooks === 0 && performance.now() - rested > longestWorkMs) {
@@ -38,30 +44,69 @@ export async function takePage(
       rested = performance.now();
     }
     const mapped = unlessBad(() => stream.transform(record, slice));
-    if (waiting.length > 0 || isPartial(mapped)) waiting.push([record, mapped]);
-    else put(record, mapped);
+    if (mapped instanceof BadData || mapped.nestedLists === undefined) put(batch, record, mapped);
+    else waiting.add({ mapped, put: (into, lists) => put(into, record, mapped, lists) }, page);
   }
-  const partial = waiting.map(([, mapped]) => mapped).filter(isPartial);
-  const lists = await nestedLists.ofChanged(batch, partial, force);
-  for (const [record, mapped] of waiting) put(record, mapped, lists.get(mapped));
-  // Of a closed endpoint nothing more is to be judged.
-  const refusals = [...lists.values()].flat().filter(({ error, endpoint }) => error && !endpoint.closedBy);
-  return { received: records.length, refusals };
+  return records.length;
 }
 
-const isPartial = (mapped: Mapped | BadData): mapped is Mapped =>
-  !(mapped instanceof BadData) && mapped.nestedLists !== undefined;
+/** Bytes of pages that are held for records that wait: a reject keeps the exact bytes of its record. */
+const mostHeldBytes = 4 << 20;
 
-/** Gives what puts a record of the page into the batch: as rows, or as a reject with its exact bytes. */
+/** Records of a slice that wait for lists, which are read together: some sources give those of many records at once. */
+export class WaitingRecords {
+  readonly #walking: WalkContext;
+  #records: WaitingRecord[] = [];
+  #lastPage: Buffer | undefined;
+  #bytes = 0;
+  #elements = 0;
+
+  constructor(walking: WalkContext) {
+    this.#walking = walking;
+  }
+
+  add(record: WaitingRecord, { raw }: Page): void {
+    this.#records.push(record);
+    if (raw !== this.#lastPage) this.#bytes += raw.length;
+    this.#lastPage = raw;
+    const lists = new Map(record.mapped.nestedLists?.map((list) => [list.walk, elementsIn(list)]));
+    for (const elements of lists.values()) this.#elements += elements;
+  }
+
+  /** Whether to read the lists now, for the memory that they and their records take. */
+  get isFull(): boolean {
+    return this.#elements >= mostElements || this.#bytes >= mostHeldBytes;
+  }
+
+  /**
+   * Reads the lists of those whose content changed, and puts all into the batch. Gives the lists that the
+   * source did not give or not whole.
+   */
+  async settle(batch: Batch): Promise<readonly ListRead[]> {
+    const { nestedLists, force } = this.#walking;
+    const records = this.#records;
+    if (records.length === 0) return [];
+    this.#records = [];
+    [this.#lastPage, this.#bytes, this.#elements] = [undefined, 0, 0];
+    const partial = records.map(({ mapped }) => mapped);
+    const lists = await nestedLists.ofChanged(batch, partial, force);
+    for (const { mapped, put } of records) put(batch, lists.get(mapped) ?? []);
+    // Of a closed endpoint nothing more is to be judged.
+    return [...lists.values()].flat().filter(({ error, endpoint }) => error && !endpoint.closedBy);
+  }
+}
+
+/** Gives what puts a record of the page into a batch: as rows, or as a reject with its exact bytes. */
 function intoBatch(
   { context, stream, resolves }: WalkContext,
-  batch: Batch,
-  page: Page,
+  { raw, ...rest }: Page,
   reading: Reading,
   slice: Slice,
-): (record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
+): (batch: Batch, record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
   const fetchedAt = context.warehouseNow();
-  return (record, mapped, lists) => {
+  // Without the other records, which need not live as long.
+  const page = { ...rest, raw, records: [] };
+  return (batch, record, mapped, lists) => {
     let stage: Reject['stage'] = 'transform';
     try {
       if (mapped instanceof BadData) throw mapped;

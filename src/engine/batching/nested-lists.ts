@@ -1,8 +1,7 @@
 /**
- * Lists that came only in part with their records (changelog, comments, worklogs), fetched record by record
- * for one walk. A list that the source gives for no record (the contract does not promise these endpoints)
- * is noted in `ops.streams` as `<stream>.<child>`, and fails nothing. When it is given later, everything is
- * read again: the records read meanwhile lack it.
+ * Lists that came only in part with their records (changelog, comments, worklogs), fetched for one walk: of
+ * many records at once where the source has that, else record by record. A list that the source gives for no
+ * record (the contract does not promise these endpoints) is a warning, and fails nothing.
  */
 
 import { sql } from 'kysely';
@@ -12,23 +11,22 @@ import { plural } from '../../core/format.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, NestedList } from '../../core/stream.ts';
-import { nameOf, type Row } from '../../core/table.ts';
+import type { Row } from '../../core/table.ts';
 import type { Batch } from '../../load/batch.ts';
 import { lackedIn, target, typeOf } from '../../load/layout.ts';
 import { pages } from '../../reading/pages.ts';
 import { ask, tell } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { confirmed, ShownLess } from '../verify.ts';
+import { BulkReader, elementsIn } from './bulk-lists.ts';
 
-/** A list that this many records were refused, and none was given, is not requested again in this walk. */
-const recordsUntilClosed = 3;
+/** A list that this many records were refused, twice each, and none was given, is not requested again in this walk. */
+const recordsUntilClosed = 2;
 
 /** What is known of the endpoint of a list. */
 interface Endpoint {
   /** The first child that is made of it. */
   readonly child: string;
-  /** It was given for no record when it was last requested. */
-  readonly wasClosed: boolean;
   answered: boolean;
   /** Why it is not requested any more. */
   closedBy?: Error;
@@ -76,13 +74,21 @@ export function unlessBad<T>(step: () => T): T | BadData {
   }
 }
 
+/** Whether a list does not have what came with its record. */
+const lacksShown = ({ walk, lists }: ListRead, records: readonly Json[]): boolean => {
+  const ids = new Set(records.map((record) => walk.id(record)));
+  return lists.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
+};
+
 export class NestedLists {
   readonly #of: StreamInRun;
+  readonly #bulk: BulkReader;
   /** By the first child that is made of them. */
-  readonly #endpoints = new Map<string, Promise<Endpoint>>();
+  readonly #endpoints = new Map<string, Endpoint>();
 
   constructor(of: StreamInRun) {
     this.#of = of;
+    this.#bulk = new BulkReader(of);
   }
 
   /**
@@ -95,27 +101,58 @@ export class NestedLists {
     force: boolean,
   ): Promise<ReadonlyMap<Mapped | BadData, readonly ListRead[]>> {
     const hashes = await this.#storedHashes(records);
-    const one = async (mapped: Mapped) => {
+    const lists = records.map((mapped) => {
       const digest = unlessBad(() => batch.digest(mapped));
       if (digest instanceof BadData) return [mapped, []] as const;
       const hash = hashes.get(this.#keyOf(mapped));
       const lacked = hash === undefined ? undefined : lackedIn(this.#of.stream, hash, digest);
-      return [mapped, await this.fetch(mapped, lacked, force)] as const;
-    };
-    return new Map(await Promise.all(records.map(one)));
+      return [mapped, this.#wantedOf(mapped, lacked, force)] as const;
+    });
+    const bulk = await this.#readBulk(lists.flatMap(([, of]) => of));
+    // What a record was refused before, and may be again, says least of the endpoint.
+    const isAgain = (of: readonly ListRead[]): number => Number(of.some(({ again }) => again));
+    const ordered = lists.toSorted(([, a], [, b]) => isAgain(a) - isAgain(b));
+    const read = ordered.map(async ([mapped, of]) => [mapped, await this.#readAll(of, bulk)] as const);
+    return new Map(await Promise.all(read));
   }
 
-  /** Fetches the lists of one record; where a stored row lacks only the `lacked`, only these, or all by `force`. */
-  fetch(mapped: Mapped, lacked?: readonly string[], force = false): Promise<readonly ListRead[]> {
+  /** Fetches the lists of one record. */
+  fetch(mapped: Mapped): Promise<readonly ListRead[]> {
+    return this.#readAll(this.#wantedOf(mapped));
+  }
+
+  /** The lists to be read of a record; where a stored row lacks only the `lacked`, only these, or all by `force`. */
+  #wantedOf(mapped: Mapped, lacked?: readonly string[], force = false): readonly ListRead[] {
     const lists = mapped.nestedLists ?? [];
     const wanted =
       force || lacked === undefined ? lists : lists.filter(({ child }) => lacked.includes(child));
-    const reading = [...Map.groupBy(wanted, ({ walk }) => walk)].map(async ([walk, lists]) => {
-      const endpoint = await this.#endpointOf(lists[0]?.child ?? '');
-      const again = lists.every(({ child }) => lacked?.includes(child));
-      return this.#read({ key: this.#keyOf(mapped), endpoint, walk, lists, again, records: [] });
+    return [...Map.groupBy(wanted, ({ walk }) => walk)].map(([walk, lists]) => {
+      const endpoint = this.#endpointOf(lists[0]?.child ?? '');
+      const again = lists.every(({ child }) => lacked?.includes(child) === true);
+      return { key: this.#keyOf(mapped), endpoint, walk, lists, again, records: [] };
     });
-    return Promise.all(reading);
+  }
+
+  /** Those of the lists that the source gives whole for many records at once. */
+  async #readBulk(lists: readonly ListRead[]): Promise<ReadonlyMap<ListRead, ListRead>> {
+    const found = new Map<ListRead, ListRead>();
+    for (const [bulk, some] of Map.groupBy(lists, ({ lists: [first] }) => first?.bulk)) {
+      if (bulk === undefined) continue;
+      const elements = ({ lists: [first] }: ListRead): number => (first ? elementsIn(first) : 0);
+      const wanted = some.map((list) => ({ key: list.key, elements: elements(list) }));
+      const given = await this.#bulk.read(bulk, wanted);
+      for (const list of some) {
+        const records = given.get(list.key) ?? [];
+        if (records.length < (list.lists[0]?.stated ?? 1) || lacksShown(list, records)) continue;
+        this.#given(list.endpoint);
+        found.set(list, { ...list, records });
+      }
+    }
+    return found;
+  }
+
+  #readAll(lists: readonly ListRead[], read?: ReadonlyMap<ListRead, ListRead>): Promise<readonly ListRead[]> {
+    return Promise.all(lists.map((list) => read?.get(list) ?? this.#read(list)));
   }
 
   /**
@@ -128,7 +165,7 @@ export class NestedLists {
     for (const list of reads) {
       const { endpoint, error, key, again } = list;
       if (error === undefined || endpoint.closedBy !== undefined) continue;
-      if (!endpoint.answered && (endpoint.wasClosed || !again)) await this.#close(list, error);
+      if (!endpoint.answered && !again) this.#close(list, error);
       // Nothing is owed of a record that was deleted a moment ago.
       else if (!(error instanceof Missing) || (await stream.exists?.(key, context.signal)) !== false)
         (again ? stay : owed).push(list);
@@ -139,26 +176,17 @@ export class NestedLists {
     return new Transient(`not given, to be requested by the next run: ${namesOf(owed)}`, { cause });
   }
 
-  /** The notes about lists that are given in this walk and were closed before: older records lack them. */
-  async opened(): Promise<readonly string[]> {
-    const all = await Promise.all(this.#endpoints.values());
-    return all.flatMap(({ answered, wasClosed, child }) =>
-      answered && wasClosed ? this.#noteOf(child) : [],
-    );
-  }
-
   /** Reads the list, a second time where the first answer refuses it; gives it as it was where its endpoint is closed. */
   #read(list: ListRead): Promise<ListRead> {
-    const { endpoint, key, again } = list;
+    const { endpoint, key } = list;
     return endpoint.limit(async () => {
       if (endpoint.closedBy) return { ...list, error: endpoint.closedBy };
       try {
         return await confirmed((doubt) => this.#request(list, doubt));
       } catch (error) {
         if (!(error instanceof Missing || error instanceof Forbidden)) throw error;
-        // A record that alone was refused before, and is again, says nothing of the endpoint.
-        if (!again || endpoint.wasClosed) endpoint.refused.add(key);
-        if (!endpoint.answered && endpoint.refused.size >= recordsUntilClosed) await this.#close(list, error);
+        endpoint.refused.add(key);
+        if (!endpoint.answered && endpoint.refused.size >= recordsUntilClosed) this.#close(list, error);
         return { ...list, error };
       }
     });
@@ -166,58 +194,47 @@ export class NestedLists {
 
   /** Throws `ShownLess` where the list lacks what came with its record, unless it is requested in `doubt`. */
   async #request(list: ListRead, doubt: Error | undefined): Promise<ListRead> {
-    const { endpoint, walk, lists } = list;
+    const { endpoint, walk } = list;
     const { deps, signal } = this.#of.context;
     const records: Json[] = [];
     const reading = pages(deps.source.http, walk, signal);
     let step = await reading.next();
     for (; step.done !== true; step = await reading.next()) records.push(...step.value.records);
-    if (!endpoint.answered && endpoint.wasClosed)
-      this.#warn(`${endpoint.child} can be read now; the next run reads all to fill what lacks`);
-    endpoint.answered = true;
-    endpoint.limit.concurrency = Number.POSITIVE_INFINITY;
+    this.#given(endpoint);
     const { matched, expected, fetched } = step.value;
     // Half a list must not pass for all of it: what it does not show would be removed.
     const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
     if (!matched) return { ...list, records, error: new Transient(message) };
-    const ids = new Set(records.map((record) => walk.id(record)));
     // An empty list that states no total proves nothing either.
     const isUnstated = expected === null && fetched === 0;
-    const isLacking = isUnstated || lists.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
-    if (isLacking && doubt === undefined) throw new ShownLess(message);
+    if ((isUnstated || lacksShown(list, records)) && doubt === undefined) throw new ShownLess(message);
     return { ...list, records };
   }
 
-  /** Does not request the list any more, and says so where people look for the state of streams. */
-  async #close({ endpoint, walk }: ListRead, error: Error): Promise<void> {
-    endpoint.closedBy = error;
-    const { context, stream } = this.#of;
-    const { child } = endpoint;
-    const table = stream.children?.[child]?.table;
-    const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
-    const about = `Part of ${stream.name}: requested where a record does not bring all of it.`;
-    const insert = sql`
-      insert into ops.streams (source_id, stream, target, about, endpoint, state, reason, checked_at)
-      values (${context.run.sourceId}, ${this.#noteOf(child)}, ${table ? nameOf(table) : ''}, ${about},
-        ${walk.first.endpoint}, ${state}, ${error.message}, now())
-      on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
-        endpoint = excluded.endpoint, checked_at = excluded.checked_at`;
-    await ask(context, insert);
-    this.#warn(`${child} ${state}: ${error.message}`);
+  /** Lists of the endpoint are given: from now on many at once. */
+  #given(endpoint: Endpoint): void {
+    endpoint.answered = true;
+    endpoint.limit.concurrency = Number.POSITIVE_INFINITY;
   }
 
-  #endpointOf(child: string): Promise<Endpoint> {
-    const endpoint = this.#endpoints.get(child) ?? this.#firstSeen(child);
+  /** Does not request the list any more. */
+  #close({ endpoint }: ListRead, error: Error): void {
+    endpoint.closedBy = error;
+    const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
+    this.#warn(
+      `${endpoint.child} ${state}: ${error.message}; once they are given, sync --full reads what lacks`,
+    );
+  }
+
+  #endpointOf(child: string): Endpoint {
+    const endpoint = this.#endpoints.get(child) ?? {
+      child,
+      answered: false,
+      refused: new Set(),
+      limit: pLimit(1),
+    };
     this.#endpoints.set(child, endpoint);
     return endpoint;
-  }
-
-  async #firstSeen(child: string): Promise<Endpoint> {
-    const { context } = this.#of;
-    const query = sql`select from ops.streams
-      where source_id = ${context.run.sourceId} and stream = ${this.#noteOf(child)}`;
-    const wasClosed = (await ask(context, query)).length > 0;
-    return { child, wasClosed, answered: false, refused: new Set(), limit: pLimit(1) };
   }
 
   /** The hashes of the stored rows, by key. */
@@ -234,9 +251,6 @@ export class NestedLists {
   }
 
   readonly #keyOf = ({ row }: Mapped): string => String(row[this.#of.stream.table.key[0] ?? '']);
-
-  /** The name in `ops.streams` of the lists of a child. */
-  readonly #noteOf = (child: string): string => `${this.#of.stream.name}.${child}`;
 
   readonly #warn = (message: string): void =>
     tell(this.#of.context, 'warn', `${this.#of.stream.name}: ${message}`);

@@ -12,7 +12,7 @@ import { ListingLoad } from '../../load/load.ts';
 import { inScope } from '../../load/replace.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { commit, scopeOf, type WalkContext } from '../batching/commit.ts';
-import { takePage } from '../batching/map-page.ts';
+import { takePage, WaitingRecords } from '../batching/map-page.ts';
 import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import { manySlices } from '../context/deps.ts';
@@ -72,6 +72,7 @@ class SliceReader {
   readonly #open: OpenSlice;
   readonly #reading: Reading;
   readonly #refusals: ListRead[] = [];
+  readonly #waiting: WaitingRecords;
   /** Loads that are under way while the next batch is filled. One that failed stays. */
   readonly #loads = new Set<Promise<unknown>>();
   #batch: Batch;
@@ -82,6 +83,7 @@ class SliceReader {
     this.#walking = walking;
     this.#open = open;
     this.#reading = reading;
+    this.#waiting = new WaitingRecords(walking);
     this.#batch = emptyBatch(walking);
   }
 
@@ -99,6 +101,7 @@ class SliceReader {
   /** Reads to the end; what is not loaded then is in the batch. */
   async #readAll(count: number | undefined, again: boolean): Promise<WalkEnd> {
     const end = await this.#pages(again);
+    await this.#settle();
     // Records that lack what others have: all that was read stays, and the slice is read again.
     const owed = await this.#walking.nestedLists.judge(this.#refusals);
     if (owed !== undefined) throw owed;
@@ -151,14 +154,21 @@ class SliceReader {
     // The total of a window was announced when it was counted.
     if (this.#received === 0 && slice.window === undefined && page.total !== undefined)
       tally.announced = (tally.announced ?? 0) + page.total;
-    const taken = await takePage(this.#walking, this.#batch, page, this.#reading, slice);
-    this.#received += taken.received;
-    this.#refusals.push(...taken.refusals);
-    tally.received += taken.received;
+    const received = await takePage(this.#walking, this.#batch, this.#waiting, page, this.#reading, slice);
+    this.#received += received;
+    tally.received += received;
     tellProgress(this.#walking);
+    if (this.#waiting.isFull) await this.#settle();
     if (isWhole(this.#walking) && !isListing(stream)) return;
     const { records, bytes, most } = sizeOf(this.#walking);
-    if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(most);
+    if (this.#batch.received < records && this.#batch.bytes < bytes) return;
+    await this.#settle();
+    await this.#load(most);
+  }
+
+  /** Puts into the batch what waits for its lists. */
+  async #settle(): Promise<void> {
+    this.#refusals.push(...(await this.#waiting.settle(this.#batch)));
   }
 
   /**
@@ -203,6 +213,8 @@ class SliceReader {
     // What follows a batch that the warehouse refused stays out, too.
     const isLost = loads.some(({ status }) => status === 'rejected');
     if (isLost || context.lease.signal.aborted) throw error;
+    // The first error is the one to report: what waits for lists that cannot be had either is read again.
+    await this.#settle().catch(() => undefined);
     const isPart = stream.by !== 'days' && this.#listing === undefined;
     const kept = isPart ? this.#batch : new Batch(stream);
     const rejects = [...(this.#listing?.taken.rejects ?? []), ...this.#batch.rejects];

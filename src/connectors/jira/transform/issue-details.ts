@@ -13,6 +13,7 @@ import type { NestedList } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';
+import { histories } from '../histories.ts';
 import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './field-catalogue.ts';
 import type { Issue } from './issue-lists.ts';
@@ -52,7 +53,7 @@ const addChangelog = (
   catalogue: Catalogue,
 ): void => {
   const { r, id } = owner;
-  const { records, complete } = delivered(r, record, 'changelog', 'histories', 'changelog');
+  const { records, complete, stated } = delivered(r, record, 'changelog', 'histories', 'changelog');
   // A truncated list is read, too, for the keys in it.
   const changelog = records.flatMap((history, at) =>
     changesOf(r.element('changelog.histories', at), id, history, catalogue),
@@ -70,11 +71,12 @@ const addChangelog = (
       return changesOf(reading, id, history, catalogue);
     });
   const seen = new Set(keys.map(({ key }) => key));
+  const list = { walk, bulk: histories, stated };
   const newKeys = (fetched: readonly Json[]) =>
     keysOf(owner, rows(fetched)).filter(({ key }) => !seen.has(key));
   nestedLists.push(
-    { child: 'changelog', walk, shown: idsOf(records), rows },
-    { child: 'keys', walk, rows: newKeys },
+    { ...list, child: 'changelog', shown: idsOf(records), rows },
+    { ...list, child: 'keys', rows: newKeys },
   );
 };
 
@@ -87,7 +89,7 @@ const addList = (
   table: Readable,
 ): void => {
   const path = `fields.${field}`;
-  const { records, complete } = delivered(r, fields, field, child, path);
+  const { records, complete, stated } = delivered(r, fields, field, child, path);
   const rowOf = (reading: Reading, record: Json): Row =>
     table.rowOf(reading, requireRecord(reading, record), { issue_id: id });
   if (complete) {
@@ -98,23 +100,29 @@ const addList = (
     eachOnce(fetched).map((record) =>
       rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record),
     );
-  nestedLists.push({ child, walk: walks()[child], shown: idsOf(records), rows });
+  nestedLists.push({ child, walk: walks()[child], shown: idsOf(records), stated, rows });
 };
 
 /**
  * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once. `complete`
  * is false where none came, where it came without its envelope or cannot be read, and where the envelope says
- * that there are more.
+ * that there are more. `stated` is its total.
  */
 const delivered = (r: Reading, holder: JsonObject, key: string, name: string, path: string) => {
   const envelope = own(holder, key) ?? null;
   const list = isObject(envelope) ? own(envelope, name) : envelope;
   if (!Array.isArray(list)) {
     if (list !== undefined && list !== null) r.flip(path, envelope, `a list of ${name}`);
-    return { records: [], complete: false };
+    return { records: [], complete: false, stated: undefined };
   }
   const records = eachOnce(list);
-  return { records, complete: isObject(envelope) && isComplete(envelope, records.length) };
+  if (!isObject(envelope)) return { records, complete: false, stated: undefined };
+  const { total } = envelope;
+  return {
+    records,
+    complete: isComplete(envelope, records.length),
+    stated: isCount(total) ? total : undefined,
+  };
 };
 
 /**

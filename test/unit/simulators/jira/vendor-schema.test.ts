@@ -48,6 +48,42 @@ test('the search and the count answer as the vendor documents them', async () =>
   expect(faultsOf('/rest/api/3/search/approximate-count', 'post', 200, count.body)).toEqual([]);
 });
 
+type Log = { issueId: string; changeHistories: readonly { id: string; created: string }[] };
+
+test('histories of many issues are given as the vendor documents them, oldest first, page by page', async () => {
+  const issues = [...truth.issues.values()]
+    .filter(({ visible, deleted }) => visible && !deleted)
+    .slice(0, 50);
+  const issueIdsOrKeys = [...issues.map(({ id }) => id), '999999'];
+  const path = '/rest/api/3/changelog/bulkfetch';
+  const seen: string[] = [];
+  const times: number[] = [];
+  for (let nextPageToken: string | undefined; ; ) {
+    const { body, status } = await post(path, { issueIdsOrKeys, maxResults: 60, nextPageToken });
+    expect(status).toBe(200);
+    expect(faultsOf(path, 'post', 200, body)).toEqual([]);
+    const logs = body.issueChangeLogs as readonly Log[];
+    const changes = logs.flatMap((one) =>
+      one.changeHistories.map(({ id, created }) => ({ id: `${one.issueId} ${id}`, at: Date.parse(created) })),
+    );
+    times.push(Math.min(...changes.map(({ at }) => at)));
+    seen.push(...changes.map(({ id }) => id));
+    nextPageToken = body.nextPageToken;
+    if (nextPageToken === undefined) break;
+  }
+  expect(times.length).toBeGreaterThan(2);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(seen.toSorted()).toEqual(
+    issues.flatMap(({ id, history }) => history.map((change) => `${id} ${change.id}`)).toSorted(),
+  );
+  for (const refused of [
+    { issueIdsOrKeys: [] },
+    { issueIdsOrKeys, startAt: 0 },
+    { issueIdsOrKeys, maxResults: 0 },
+  ])
+    expect((await post(path, refused)).status).toBe(400);
+});
+
 test('sprints have no members but those of the vendor\u2019s example', async () => {
   const examples = subset.examples['/rest/agile/1.0/sprint/{sprintId}'] ?? {};
   const known = new Set(Object.keys(examples));

@@ -1,0 +1,84 @@
+/** Lists of many records at once. What a source does not give that way is for the lists of single records. */
+
+import pLimit from 'p-limit';
+import { RateLimited, TidemarkError } from '../../core/errors.ts';
+import type { Json } from '../../core/request.ts';
+import type { BulkLists, NestedList } from '../../core/stream.ts';
+import { pages } from '../../reading/pages.ts';
+import { tell } from '../context/run-context.ts';
+import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';
+
+/** Elements that are read at once: they are held in memory until the rows of their records are made. */
+export const mostElements = 4_000;
+
+/** How many elements a list has, as far as its record says. */
+export const elementsIn = ({ stated = 100 }: NestedList): number => stated;
+
+/** A record whose list is wanted. */
+export interface Wanted {
+  readonly key: string;
+  readonly elements: number;
+}
+
+/** The lists of many records, for one walk over the stream. */
+export class BulkReader {
+  readonly #of: StreamInRun;
+  /** One at a time until the source has given any. */
+  readonly #limit = pLimit(1);
+  /** Whether a source gave any, by the kind of list. One that refused the first is not asked again. */
+  readonly #given = new Map<BulkLists, boolean>();
+
+  constructor(of: StreamInRun) {
+    this.#of = of;
+  }
+
+  /** The elements by the key of their record: of all records that the source shows any of. */
+  async read(bulk: BulkLists, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, readonly Json[]>> {
+    const found = new Map<string, Json[]>();
+    const asked = cut(wanted, bulk.most).map((some) => this.#limit(() => this.#readSome(bulk, some, found)));
+    await Promise.all(asked);
+    return found;
+  }
+
+  async #readSome(bulk: BulkLists, some: readonly Wanted[], found: Map<string, Json[]>): Promise<void> {
+    if (this.#given.get(bulk) === false) return;
+    const { deps, signal } = this.#of.context;
+    const walk = bulk.walk(some.map(({ key }) => key));
+    try {
+      for await (const { records } of pages(deps.source.http, walk, signal)) {
+        this.#given.set(bulk, true);
+        // Few, for the memory that they take.
+        this.#limit.concurrency = 2;
+        for (const { key, record } of records.map(bulk.elementOf)) {
+          const list = found.get(key) ?? [];
+          list.push(record);
+          found.set(key, list);
+        }
+      }
+    } catch (error) {
+      // A limit of the source holds for single lists, too.
+      if (!(error instanceof TidemarkError) || endsRun(error) || error instanceof RateLimited) throw error;
+      // Half of what was asked for is as good as nothing: each record's own list says how long it is.
+      for (const { key } of some) found.delete(key);
+      if (this.#given.has(bulk)) return;
+      this.#given.set(bulk, false);
+      const { name } = this.#of.stream;
+      tell(this.#of.context, 'info', `${name}: lists are requested one by one: ${error.message}`);
+    }
+  }
+}
+
+/** Cuts at so many records, and before their lists hold more than is read at once. */
+function cut(wanted: readonly Wanted[], most: number): readonly (readonly Wanted[])[] {
+  const parts: Wanted[][] = [];
+  let held = mostElements;
+  for (const one of wanted) {
+    held += one.elements;
+    if (held > mostElements || (parts.at(-1)?.length ?? 0) >= most) {
+      parts.push([]);
+      held = one.elements;
+    }
+    parts.at(-1)?.push(one);
+  }
+  return parts;
+}
