@@ -95,6 +95,7 @@ const adapters: Readonly<Record<string, Adapter>> = {
     }),
   },
   '/rest/api/3/search/approximate-count': { request: absent },
+  '/rest/api/3/changelog/bulkfetch': { request: absent },
   '/rest/api/3/field/search': { request: absent },
   '/rest/api/3/project/search': {
     to: 'project',
