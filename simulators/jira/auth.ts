@@ -39,6 +39,13 @@ export const callerOf = (
   const refused = dialect.refused(401, 'Client must be authenticated to access this resource.').answer;
   return {
     who: 'refused',
-    answer: { ...refused, headers: { ...refused.headers, 'www-authenticate': 'Basic realm="tracker"' } },
+    answer: {
+      ...refused,
+      headers: {
+        ...refused.headers,
+        'www-authenticate': 'Basic realm="tracker"',
+        ...(dialect.name === 'data-center' && { 'x-seraph-loginreason': 'AUTHENTICATED_FAILED' }),
+      },
+    },
   };
 };

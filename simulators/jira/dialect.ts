@@ -11,8 +11,12 @@ export interface PageSize {
   readonly max: number;
 }
 
+export type DialectName = 'contract' | 'vendor' | 'data-center';
+
 /** How answers look: as the contract says, or as the vendor does where the contract is silent. */
 export interface Dialect {
+  readonly name: DialectName;
+  /** True: Jira Cloud. */
   readonly vendor: boolean;
   json(body: unknown, status?: number): Answer;
   /** JSON that is written already, with status 200. */
@@ -37,6 +41,7 @@ const contract = (): Dialect => {
   const position = (call: Call, size: PageSize): Place =>
     placeOf(call, size, (name, value) => refused(400, `${name} is not a whole number from 0 up: ${value}`));
   return {
+    name: 'contract',
     vendor: false,
     json,
     written: (body) => ({ status: 200, headers: { 'content-type': 'application/json' }, body }),
@@ -71,6 +76,7 @@ const vendor = (base: string): Dialect => {
       problem(400, 'Bad Request', `Failed to convert '${name}' with value: '${value}'`),
     );
   return {
+    name: 'vendor',
     vendor: true,
     json,
     written: (body) => ({ status: 200, headers: { 'content-type': 'application/json;charset=UTF-8' }, body }),
@@ -111,5 +117,17 @@ const placeOf = (call: Call, size: PageSize, wrong: (name: string, value: string
   return { startAt: whole('startAt', 0), maxResults };
 };
 
-export const dialectOf = (name: 'contract' | 'vendor', base: string): Dialect =>
-  name === 'vendor' ? vendor(base) : contract();
+/** Jira Data Center: a path that it does not know gets a page for people. */
+const dataCenter = (): Dialect => ({
+  ...contract(),
+  name: 'data-center',
+  problem: (status) =>
+    new Refusal({
+      status,
+      headers: { 'content-type': 'text/html;charset=UTF-8' },
+      body: [Buffer.from('<html><body><h1>Oops, you&#39;ve found a dead link.</h1></body></html>')],
+    }),
+});
+
+export const dialectOf = (name: DialectName, base: string): Dialect =>
+  name === 'contract' ? contract() : name === 'vendor' ? vendor(base) : dataCenter();

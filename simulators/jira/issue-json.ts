@@ -42,7 +42,8 @@ export interface IssueWriter {
   names(projection: Projection): readonly string[];
 }
 
-const text = (node: unknown): string => {
+/** A document as plain text, as the agile API and version 2 write it. */
+export const text = (node: unknown): string => {
   if (typeof node !== 'object' || node === null) return '';
   if ('text' in node && typeof node.text === 'string') return node.text;
   if ('type' in node && node.type === 'hardBreak') return '\n';

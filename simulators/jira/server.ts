@@ -7,7 +7,8 @@ import { createScript, type LoggedRequest, type Script } from '../shared/script.
 import { agileRoutes } from './agile-routes.ts';
 import { callerOf } from './auth.ts';
 import { company } from './company.ts';
-import { dialectOf } from './dialect.ts';
+import { dataCenterCompany, dataCenterRoutes } from './data-center.ts';
+import { type DialectName, dialectOf } from './dialect.ts';
 import { entities } from './entities.ts';
 import { createFragments } from './fragments.ts';
 import { historyRoutes } from './history-routes.ts';
@@ -37,8 +38,8 @@ export interface TrackerOptions {
   readonly longEvery?: number;
   /** Over how many years the issues are spread. Default 3. */
   readonly years?: number;
-  /** `contract`: as contracts/tracker.md says. `vendor`: as Jira Cloud answers. Default contract. */
-  readonly dialect?: 'contract' | 'vendor';
+  /** `contract`: as contracts/tracker.md says. `vendor`: as Jira Cloud answers; `data-center`: as Jira Data Center does. Default contract. */
+  readonly dialect?: DialectName;
   /** Contract dialect with its seven endpoints only: everything else is 404. Default false. */
   readonly bare?: boolean;
   /** The tracker's clock stands at this instant until it is moved, and the history ends there. Absent: it runs with the machine's. */
@@ -158,7 +159,9 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
   const timeZone = options.timeZone ?? 'Europe/Berlin';
   const clock = options.now === undefined ? runningClock() : standingClock(options.now);
   const size = { projects: options.projects ?? 8, users: options.users ?? 120, years: options.years ?? 3 };
-  const made = company({ seed, ...size, email, timeZone, end: clock.now().getTime() });
+  const isDataCenter = options.dialect === 'data-center';
+  const hired = company({ seed, ...size, email, timeZone, end: clock.now().getTime() });
+  const made = isDataCenter ? dataCenterCompany(hired) : hired;
   const state = new TrackerState(made, {
     seed,
     issues: options.issues ?? 1000,
@@ -187,7 +190,10 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
   const writer = issueWriter(
     state,
     base,
-    { changelog: 40, comments: 20, worklogs: 20, ...options.embedded },
+    {
+      ...{ changelog: 40, comments: 20, worklogs: 20, ...options.embedded },
+      ...(isDataCenter && { comments: 1_048_576 }),
+    },
     options.lean,
   );
   const fragments = createFragments(state, writer, (options.cacheMegabytes ?? 1024) * 1024 * 1024);
@@ -240,7 +246,8 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     ...issueRoutes(site),
     ...agileRoutes(site),
   ];
-  const routes = bare ? all.filter((one) => one.inContract) : all;
+  const offered = bare ? all.filter((one) => one.inContract) : all;
+  const routes = isDataCenter ? dataCenterRoutes(site, all) : offered;
 
   const answerOf = (call: Call, matched: ReturnType<typeof routeOf>): Answer => {
     try {

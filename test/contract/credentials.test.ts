@@ -8,8 +8,8 @@ import { dialects } from '../support/small-site.ts';
 
 test.each(dialects.filter(({ name }) => name !== 'contract'))(
   'wrong or revoked credentials write and delete nothing ($name)',
-  async ({ options, bare }) => {
-    const rig = await testRig({ ...options, issues: 60 });
+  async (dialect) => {
+    const rig = await testRig({ ...dialect.options, issues: 60 });
     await rig.sync();
     const before = await fingerprint(rig);
     const { email, token } = rig.tracker;
@@ -35,6 +35,6 @@ test.each(dialects.filter(({ name }) => name !== 'contract'))(
     expect(revoked.fired).toBeGreaterThan(0);
     revoked.cancel();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig, { bare })).toEqual([]);
+    expect(await differences(rig, dialect)).toEqual([]);
   },
 );

@@ -19,15 +19,18 @@ async function stopped(rig: Rig, endpoint: string, nth: number): Promise<void> {
 
 const paged = dialects.filter(({ name }) => name !== 'contract');
 
-test.each(paged)('a run continues wherever it was stopped ($name)', async ({ options, bare }) => {
-  const rig = await testRig(options);
+test.each(paged)('a run continues wherever it was stopped ($name)', async (dialect) => {
+  const rig = await testRig(dialect.options);
+  const server = dialect.name === 'Data Center';
+  const search = server ? '/rest/api/2/search' : '/rest/api/3/search/jql';
   const stops = [
-    ['/rest/api/3/field/search', 2],
-    ['/rest/api/3/search/jql', 5],
-    ['/rest/api/3/search/jql', 6],
+    server ? ['/rest/api/2/field', 1] : ['/rest/api/3/field/search', 2],
+    // A tracker that does not say what it is is asked more before its pages are read.
+    [search, dialect.bare ? 5 : 3],
+    [search, dialect.bare ? 6 : 4],
     [sprintIssues, 2],
     [sprintIssues, 9],
-  ] as const;
+  ] satisfies [string, number][];
   for (const [endpoint, nth] of stops) await stopped(rig, endpoint, nth);
   const statuses = await rig.rows('select status, count(*)::int as n from ops.runs group by 1');
   expect(statuses).toEqual([{ status: 'interrupted', n: stops.length }]);
@@ -39,7 +42,7 @@ test.each(paged)('a run continues wherever it was stopped ($name)', async ({ opt
   for (const run of runs) expect(run).toMatchObject({ received: run.of_streams });
   expect(runs.filter(({ received }) => Number(received) > 0)).not.toEqual([]);
   expect(await rig.sync()).toMatchObject(succeeded);
-  expect(await differences(rig, { bare })).toEqual([]);
+  expect(await differences(rig, dialect)).toEqual([]);
 });
 
 test('slices that are done are not read a second time, except those of open sprints', async () => {

@@ -1,4 +1,5 @@
-import type { Comment, Issue, Worklog } from '../../simulators/jira/model.ts';
+import { text } from '../../simulators/jira/issue-json.ts';
+import type { Comment, Group, Issue, Worklog } from '../../simulators/jira/model.ts';
 import { POINTS, SPRINT } from '../../simulators/jira/model.ts';
 import type { Oracle, OracleIssue } from '../../simulators/jira/oracle.ts';
 import type { Rig } from './rig.ts';
@@ -7,6 +8,8 @@ import type { Rig } from './rig.ts';
 export interface Comparison {
   /** The tracker has the contract's seven endpoints only: no vocabulary, no groups, no history, no sprints of boards, no rest of long lists. */
   readonly bare?: boolean;
+  /** The tracker is a Jira Data Center: people and groups without types and ids, text instead of documents, epics by links. */
+  readonly server?: boolean;
   /** No reconciliation was made yet: rows of deleted issues may still be live. */
   readonly deletedMayLive?: boolean;
   /** Only issues and what comes with them are compared. */
@@ -108,17 +111,17 @@ const expectations = (truth: Oracle, how: Comparison): Readonly<Record<string, C
   const gone = all.filter((issue) => issue.visible && issue.deleted);
   const issues = all.filter((issue) => issue.visible && !issue.deleted && !except.has(issue.id));
   return {
-    ...vocabulary(truth, issues, how.bare === true),
+    ...vocabulary(truth, issues, how),
     ...planning(truth, issues, left, how.bare === true),
     issues: {
       key: ['id'],
-      rows: issues.map((issue) => issueCells(truth, issue)),
+      rows: issues.map((issue) => issueCells(truth, issue, how)),
       where: noneOf('id', left),
       alsoFine: how.deletedMayLive ? (row) => truth.issues.get(String(row.id))?.deleted === true : undefined,
     },
     // What hangs on issues that are not compared is not compared; of deleted issues only the issue itself is.
     ...childTables(truth, issues, [...left, ...gone], gone),
-    ...lists(truth, issues, [...left, ...gone], how.bare === true),
+    ...lists(truth, issues, [...left, ...gone], how),
   };
 };
 
@@ -126,7 +129,11 @@ const noneOf = (column: string, issues: readonly { readonly id: string }[]): str
   issues.length === 0 ? 'true' : `${column} not in (${issues.map(({ id }) => id).join(', ')})`;
 
 /** Projects, people and the words for states. Without lists of them those words are known that issues use or used. */
-function vocabulary(truth: Oracle, issues: readonly OracleIssue[], bare: boolean) {
+function vocabulary(
+  truth: Oracle,
+  issues: readonly OracleIssue[],
+  { bare = false, server = false }: Comparison,
+) {
   const hidden = new Set(truth.projects.filter((one) => one.hidden).map(({ id }) => Number(id)));
   const words = <T extends { readonly id: string; readonly name: string }>(
     all: readonly T[],
@@ -142,13 +149,22 @@ function vocabulary(truth: Oracle, issues: readonly OracleIssue[], bare: boolean
     };
   };
   const groups = bare ? [] : truth.groups;
+  const groupId = (one: Group): string => (server ? one.name : one.groupId);
   return {
     projects: {
       key: ['id'],
       rows: truth.projects
         .filter((one) => !one.hidden)
         .map(({ id, key, name, description, typeKey, style, category, leadId, archived }) => ({
-          ...{ id: Number(id), key, name, description, type: typeKey, style, category },
+          ...{
+            id: Number(id),
+            key,
+            name,
+            description,
+            type: typeKey,
+            style: server ? null : style,
+            category,
+          },
           ...{ lead_user_id: leadId, archived },
         })),
       alsoFine: (row: Cells) => hidden.has(Number(row.id)),
@@ -163,15 +179,13 @@ function vocabulary(truth: Oracle, issues: readonly OracleIssue[], bare: boolean
       key: ['id'],
       rows: truth.users.map(({ accountId, displayName, email, active, timeZone, accountType }) => ({
         ...{ id: accountId, display_name: displayName, email, active },
-        ...{ time_zone: timeZone, account_type: accountType },
+        ...{ time_zone: timeZone, account_type: server ? null : accountType },
       })),
     },
-    groups: { key: ['id'], rows: groups.map((one) => ({ id: one.groupId, name: one.name })) },
+    groups: { key: ['id'], rows: groups.map((one) => ({ id: groupId(one), name: one.name })) },
     group_members: {
       key: ['group_id', 'user_id'],
-      rows: groups.flatMap(({ groupId, members }) =>
-        members.map((user_id) => ({ group_id: groupId, user_id })),
-      ),
+      rows: groups.flatMap((one) => one.members.map((user_id) => ({ group_id: groupId(one), user_id }))),
     },
     statuses: words(
       truth.statuses,
@@ -181,7 +195,10 @@ function vocabulary(truth: Oracle, issues: readonly OracleIssue[], bare: boolean
     issue_types: words(
       truth.issueTypes,
       (issue) => issue.typeId,
-      ({ hierarchyLevel: level }) => ({ subtask: level === -1, hierarchy_level: bare ? null : level }),
+      ({ hierarchyLevel: level }) => ({
+        subtask: level === -1,
+        hierarchy_level: bare || server ? null : level,
+      }),
     ),
     priorities: words(
       truth.priorities,
@@ -318,7 +335,7 @@ function lists(
   truth: Oracle,
   issues: readonly OracleIssue[],
   ignored: readonly OracleIssue[],
-  bare: boolean,
+  { bare = false, server = false }: Comparison,
 ) {
   const where = noneOf('issue_id', ignored);
   const whole = (of: (issue: Issue) => readonly unknown[]) => {
@@ -358,7 +375,10 @@ function lists(
       rows: each(
         comments.complete,
         (issue) => issue.comments,
-        (one) => ({ ...authored(one), body_adf: one.body, is_public: true }),
+        (one) => ({
+          ...authored(one),
+          ...(server ? { body: text(one.body), body_adf: null } : { body_adf: one.body, is_public: true }),
+        }),
       ),
       where: comments.where,
     },
@@ -369,7 +389,7 @@ function lists(
         (issue) => issue.worklogs,
         (one) => ({
           ...{ ...authored(one), started_at: instant(one.started) },
-          ...{ time_spent_seconds: one.seconds, comment_adf: one.comment },
+          ...{ time_spent_seconds: one.seconds, comment_adf: server ? null : one.comment },
         }),
       ),
       where: worklogs.where,
@@ -395,7 +415,7 @@ const resolutions: Readonly<Record<string, string>> = {
   10302: 'Duplicate',
 };
 
-function issueCells(truth: Oracle, issue: OracleIssue): Cells {
+function issueCells(truth: Oracle, issue: OracleIssue, { server = false }: Comparison): Cells {
   const parent = issue.parentId === null ? undefined : truth.issues.get(issue.parentId);
   const project = truth.projects.find((one) => one.id === issue.projectId);
   const level = truth.issueTypes.find((one) => one.id === parent?.typeId)?.hierarchyLevel;
@@ -416,17 +436,25 @@ function issueCells(truth: Oracle, issue: OracleIssue): Cells {
     },
     status_id: Number(issue.statusId),
     status_category: category[truth.statuses.find((one) => one.id === issue.statusId)?.category ?? 'new'],
-    status_category_changed_at: instant(lastStatus?.at ?? issue.created),
+    status_category_changed_at: server ? null : instant(lastStatus?.at ?? issue.created),
     priority_id: Number(issue.priorityId),
     priority: truth.priorities.find((one) => one.id === issue.priorityId)?.name,
     resolution_id: number(issue.resolutionId),
     resolution: issue.resolutionId === null ? null : resolutions[issue.resolutionId],
     // A parent that was deleted vanishes without its children being changed.
     ...(parent?.deleted !== true && {
-      ...{ parent_id: number(issue.parentId), epic_id: level === 1 ? number(issue.parentId) : null },
+      ...(server
+        ? {
+            parent_id: level === 0 ? number(issue.parentId) : null,
+            epic_key: level === 1 ? parent?.key : null,
+          }
+        : { parent_id: number(issue.parentId), epic_id: level === 1 ? number(issue.parentId) : null }),
     }),
     ...{ assignee_id: issue.assigneeId, reporter_id: issue.reporterId, creator_id: issue.creatorId },
-    ...{ description_adf: issue.description, labels: issue.labels, due_date: issue.due },
+    ...(server
+      ? { description: issue.description && text(issue.description), description_adf: null }
+      : { description_adf: issue.description }),
+    ...{ labels: issue.labels, due_date: issue.due },
     components: named(issue.componentIds, project?.components),
     fix_versions: named(issue.fixVersionIds, project?.versions),
     affects_versions: [],

@@ -12,9 +12,18 @@ export const smallSite = {
   now: new Date('2026-03-10T09:00:00Z'),
 } as const satisfies TrackerOptions;
 
-/** The dialects of a tracker: the vendor's, the contract's, and the contract's seven endpoints and nothing else. */
+interface Dialect {
+  readonly name: string;
+  readonly options: TrackerOptions;
+  readonly bare: boolean;
+  /** Jira Data Center. */
+  readonly server?: boolean;
+}
+
+/** The dialects of a tracker: the vendor's two, the contract's, and the contract's seven endpoints and nothing else. */
 export const dialects = [
   { name: 'vendor', options: { ...smallSite, dialect: 'vendor' }, bare: false },
   { name: 'contract', options: { ...smallSite, dialect: 'contract' }, bare: false },
+  { name: 'Data Center', options: { ...smallSite, dialect: 'data-center' }, bare: false, server: true },
   { name: 'bare contract', options: { ...smallSite, dialect: 'contract', bare: true }, bare: true },
-] as const satisfies readonly { name: string; options: TrackerOptions; bare: boolean }[];
+] as const satisfies readonly Dialect[];

@@ -56,7 +56,9 @@ export const opened = async (options: TrackerOptions = {}, settings: Partial<Tra
     /** Bodies of the searches so far. */
     searches: () =>
       simulator.log.flatMap(({ endpoint, body }) =>
-        endpoint === '/rest/api/3/search/jql' ? [Object(body) as Readonly<Record<string, Json>>] : [],
+        /\/rest\/api\/(3\/search\/jql|2\/search)$/.test(endpoint)
+          ? [Object(body) as Readonly<Record<string, Json>>]
+          : [],
       ),
   };
 };

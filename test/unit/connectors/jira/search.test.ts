@@ -9,6 +9,9 @@ import { type Opened, opened, readAll } from './opened.ts';
 
 const search = '/rest/api/3/search/jql';
 
+/** The search of a dialect. */
+const searchOf = (dialect: string): string => (dialect === 'data-center' ? '/rest/api/2/search' : search);
+
 /** The ids of live, visible issues whose `field` lies in the window, by the simulator's own truth. */
 const truth = ({ simulator }: Opened, { field, from, to }: Window): ReadonlySet<string> =>
   new Set(
@@ -20,8 +23,8 @@ const truth = ({ simulator }: Opened, { field, from, to }: Window): ReadonlySet<
   );
 
 /** A rule for searches whose body fits. */
-const searches = (fits: RegExp) => ({
-  endpoint: search,
+const searches = (fits: RegExp, dialect = '') => ({
+  endpoint: searchOf(dialect),
   times: Infinity,
   match: ({ body }: { readonly body?: unknown }) => fits.test(JSON.stringify(body)),
 });
@@ -68,7 +71,7 @@ describe.each(dialects)('a search of the dialect $name', ({ options: { dialect }
     const most = (body: unknown): number => (body as { maxResults: number }).maxResults;
     // From the second page on: what was read before stays.
     const rule = tracker.simulator.script.at(
-      { endpoint: search, nth: 2, times: Infinity, match: ({ body }) => most(body) > 40 },
+      { endpoint: searchOf(dialect), nth: 2, times: Infinity, match: ({ body }) => most(body) > 40 },
       fault,
     );
     const { ids, end } = await tracker.read('issues');
@@ -119,7 +122,7 @@ describe.each(dialects)('a search of the dialect $name', ({ options: { dialect }
 
   it.each([400, 422])('finds changes by created, with a note, where updated answers %i', async (code) => {
     const tracker = await opened({ ...options, issues: 20 });
-    tracker.simulator.script.at(searches(/updated >=/), status(code));
+    tracker.simulator.script.at(searches(/updated >=/, dialect), status(code));
     expect(await tracker.flow('issues').windows?.changes(tracker.signal)).toBe('created');
     expect(tracker.notes).toEqual([expect.stringContaining('updated')]);
   });

@@ -19,8 +19,14 @@ const closed = async (when: When, code: number, body?: string) => {
 
 const listing = (body: unknown) => status(200, { body: JSON.stringify(body) });
 
-describe.each(dialects)('a tracker of the dialect $name', ({ options: { dialect }, bare }) => {
+describe.each(dialects)('a tracker of the dialect $name', ({ name, options: { dialect }, bare }) => {
   const options = { dialect, bare };
+  const title = {
+    vendor: 'Jira Cloud',
+    contract: 'Jira Cloud',
+    'Data Center': 'Jira Data Center 9.12.4',
+    'bare contract': 'a tracker that does not say what it is',
+  }[name];
 
   it('is found by preflight: its account, its dialect, its clock; it answers 404 for a deleted issue', async () => {
     const tracker = await opened(options);
@@ -29,7 +35,9 @@ describe.each(dialects)('a tracker of the dialect $name', ({ options: { dialect 
     expect(found.account).toBe(bare ? undefined : tracker.simulator.email);
     const search = dialect === 'vendor' ? 'page tokens, no totals' : 'offset paging with totals';
     const changelog = bare ? 'not given by the search' : 'with its issue';
-    expect(found.dialect).toEqual(expect.arrayContaining([`search: ${search}`, `changelog: ${changelog}`]));
+    expect(found.dialect).toEqual(
+      expect.arrayContaining([`server: ${title}`, `search: ${search}`, `changelog: ${changelog}`]),
+    );
     const { exists } = tracker.flow('issues');
     const [id = ''] = tracker.simulator.oracle().issues.keys();
     // A server without single issues answers 404 for every one.
