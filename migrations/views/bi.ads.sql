@@ -27,7 +27,8 @@ select
   a.start_at,
   a.end_at,
   a.reject_reason,
-  a.ad_preview_url as preview_url
+  a.ad_preview_url as preview_url,
+  a.is_listed
 from ads.ads a
 join ops.sources s on s.source_id = a.source_id
 left join ads.ad_sets st on st.source_id = a.source_id and st.id = a.ad_set_id
@@ -65,3 +66,4 @@ comment on column bi.ads.start_at is 'When delivery starts or started (UTC).';
 comment on column bi.ads.end_at is 'When delivery is planned to end (UTC).';
 comment on column bi.ads.reject_reason is 'Why the platform rejected it.';
 comment on column bi.ads.preview_url is 'Address of a preview.';
+comment on column bi.ads.is_listed is 'False where no list has shown it, e.g. because it was archived or deleted before: name, status and parent are those of its last report.';

@@ -10,7 +10,8 @@ select
   c.delivery_goal_group,
   c.created_at,
   c.updated_at,
-  c._synced_at as synced_at
+  c._synced_at as synced_at,
+  c.is_listed
 from ads.campaigns c
 join ops.sources s on s.source_id = c.source_id
 left join ads.ad_accounts ac on ac.source_id = c.source_id and ac.id = c.ad_account_id
@@ -28,3 +29,4 @@ comment on column bi.campaigns.delivery_goal_group is 'Group of delivery goals.'
 comment on column bi.campaigns.created_at is 'When it was created (UTC).';
 comment on column bi.campaigns.updated_at is 'When it was last changed at the platform (UTC).';
 comment on column bi.campaigns.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.campaigns.is_listed is 'False where no list has shown it, e.g. because it was archived or deleted before: name, status and parent are those of its last report.';

@@ -21,7 +21,8 @@ export const inAccount = <T extends { readonly accountId: string }>(
   of: (id: string) => T | undefined,
 ): T => {
   const owner = site.owner(call);
-  const found = of((call.params.entity ?? '').toLowerCase());
+  const id = (call.params.entity ?? '').toLowerCase();
+  const found = site.state.unlisted.has(id) ? undefined : of(id);
   if (found === undefined || found.accountId !== owner.id)
     throw site.refused(404, 'The entity was not found.', 'NOT_FOUND');
   return found;

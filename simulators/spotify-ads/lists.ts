@@ -51,7 +51,13 @@ const list = <T>(site: Site, path: string, listed: Listed<T>, inContract = true)
   method: 'GET',
   path: `/ad_accounts/{id}/${path}`,
   inContract,
-  handle: (call) => page(site, call, listed, listed.of(site.owner(call))),
+  handle: (call) => {
+    const { unlisted } = site.state;
+    const all = listed.of(site.owner(call));
+    const shown =
+      unlisted.size === 0 ? all : all.filter((one) => !unlisted.has(String(Reflect.get(Object(one), 'id'))));
+    return page(site, call, listed, shown);
+  },
 });
 
 /** One page of a list. Throws 400 for a limit outside 1 to 50, a strange offset, direction or field. */

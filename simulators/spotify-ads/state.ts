@@ -85,6 +85,8 @@ export class AdsState {
   readonly audiences = new Map<string, Audience>();
   readonly drafts = new Map<string, Draft>();
   readonly changes: Change[] = [];
+  /** Ids that no list shows and no request by id finds; reports still name them. */
+  readonly unlisted = new Set<string>();
   /** Numbers that were told otherwise than they are made: `LEVEL id YYYY-MM-DD` → field → JSON number text. */
   readonly reported = new Map<string, Map<string, string>>();
   /** By ad and midnight (epoch ms). */

@@ -130,8 +130,9 @@ export const adSets = (ads: Ads): ReadSide => {
 };
 
 const adSetIds = async ({ partition = {} }: Slice, { keys }: SliceContext): Promise<readonly string[]> => {
-  const named = await keys({ table: 'ads.ads', columns: { id: 'ad_set_id' }, of: partition });
-  const stored = await keys({ table: 'ads.ad_sets', columns: { id: 'id' }, of: partition });
+  const listed = { of: partition, where: 'is_listed' };
+  const named = await keys({ table: 'ads.ads', columns: { id: 'ad_set_id' }, ...listed });
+  const stored = await keys({ table: 'ads.ad_sets', columns: { id: 'id' }, ...listed });
   return [...new Set([...named, ...stored].flatMap(({ id }) => id ?? []))].sort();
 };
 

@@ -49,6 +49,15 @@ const versions = (noun: string, what: string, columns: readonly string[]) => ({
 /** The comment of `_first_synced_at`. */
 const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
+/** What lists show is listed. A row that reports name alone is made after they were loaded (after-load.ts). */
+const is_listed: f.Field = {
+  column: columns
+    .bool('False where no list has shown it: its name and parent come from reports.')
+    .default('true'),
+  read: () => true,
+  from: [],
+};
+
 /** The drafts of a kind of entity: what they share with live ones, their version, and `own`. */
 const drafts = (noun: string, shared: f.Fields, own: f.Fields, options: columns.TableOptions = {}) =>
   entity(
@@ -109,7 +118,7 @@ const campaignHistory = ['name', 'status', 'objective'];
 export const campaigns = entity(
   'campaigns',
   'Campaigns that are or were live, one row each; the platform archives them and never deletes.',
-  campaignFields,
+  { ...campaignFields, is_listed },
   {
     firstSynced,
     ...indexed(),
@@ -174,6 +183,7 @@ export const adSets = entity(
     is_paused: bool('True while it is paused.'),
     pause_reason: text('Why it is paused, e.g. USER_PAUSED.'),
     ...rejection,
+    is_listed,
   },
   {
     others: ['frequency_caps'],
@@ -216,7 +226,14 @@ const adFields = inAccount('Ad', {
 export const ads = entity(
   'ads',
   'Ads that are or were live, one row each.',
-  { ...adFields, delivery, ...flight, ad_preview_url: text('Address of a preview.'), ...rejection },
+  {
+    ...adFields,
+    delivery,
+    ...flight,
+    ad_preview_url: text('Address of a preview.'),
+    ...rejection,
+    is_listed,
+  },
   { firstSynced, ...indexed('ad_set_id') },
 );
 

@@ -508,6 +508,18 @@ describe('the earlier days of what becomes known late are read', () => {
   };
   const failing = (endpoint: string, code = 500) =>
     rig.platform.script.at({ endpoint, ...always }, status(code));
+  /** A list that fails, at a server that reports by id alone: elsewhere reports name what the list does not. */
+  const failingList = (name: string) => {
+    const whole = rig.platform.script.at(
+      {
+        ...{ endpoint: aggregateReports, ...always },
+        match: ({ query }) => 'report_start' in query && query.granularity === 'LIFETIME',
+      },
+      status(400),
+    );
+    const list = failing(`/ad_accounts/{id}/${name}`);
+    return { cancel: () => [whole, list].map((rule) => rule.cancel()) };
+  };
   const failingDays = (code: number) =>
     rig.platform.script.at(
       {
@@ -535,7 +547,7 @@ describe('the earlier days of what becomes known late are read', () => {
   });
 
   test.each(['ad_sets', 'campaigns'])('where the list of %s failed at first', async (list) => {
-    const { spoilt } = await begin({}, () => failing(`/ad_accounts/{id}/${list}`));
+    const { spoilt } = await begin({}, () => failingList(list));
     spoilt.cancel();
     await inTheEnd();
   });
@@ -552,7 +564,7 @@ describe('the earlier days of what becomes known late are read', () => {
   });
 
   test('where the list of ads failed at first, and the next run was cut short; what is new costs no history', async () => {
-    const { spoilt } = await begin({}, () => failing('/ad_accounts/{id}/ads'));
+    const { spoilt } = await begin({}, () => failingList('ads'));
     const { clock, script, state } = rig.platform;
     clock.advance(day);
     spoilt.cancel();

@@ -1,6 +1,6 @@
 /** Aggregate reports: the numbers of up to fifty entities at a time, by day, hour or over their lifetime. */
 
-import { TooOld, UnexpectedContent } from '../../../core/errors.ts';
+import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { elementSlice } from '../../../core/json.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
@@ -27,6 +27,7 @@ interface Kind extends Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 
   readonly granularity: Granularity;
   readonly name: string;
   readonly about: string;
+  readonly after?: readonly string[];
 }
 
 /** By day, restated as the platform restates. The present day is not read: half a day would look like a bad one. */
@@ -63,6 +64,7 @@ export const reportLifetime = (reports: Reports): ReadSide =>
     name: 'report_lifetime',
     about: 'The same over their lifetime, as of each day that was read: reach adds up in no other way.',
     ...{ column: 'captured_on', oldest: 0, present: true, longest: 1 },
+    after: ['report_daily'],
   });
 
 const lengthOf = (granularity: Granularity): number => (granularity === 'HOUR' ? hours(1) : days(1));
@@ -70,9 +72,10 @@ const lengthOf = (granularity: Granularity): number => (granularity === 'HOUR' ?
 const aggregate = (
   reports: Reports,
   reread: Days['reread'],
-  { granularity, name, about, ...cut }: Kind,
+  { granularity, name, about, after = [], ...cut }: Kind,
 ): ReadSide => {
   const facts: request.Facts = { table: `ads.${name}`, column: cut.column };
+  const unlisted = unlistedIn(reports, granularity);
   /** How many rows the entities of a slice can have. */
   const rows = async (slice: Slice, context: SliceContext): Promise<number> => {
     const ids = await request.idsIn(slice, context, facts);
@@ -86,18 +89,23 @@ const aggregate = (
     endpoint: `GET ${endpoint}`,
     // The contract has aggregate reports and names no granularity; days are what everything else is built on.
     ...(granularity !== 'DAY' && { optional: true as const }),
-    after: ['ad_accounts', 'campaigns', 'ad_sets', 'ads'],
+    after: ['ad_accounts', 'campaigns', 'ad_sets', 'ads', ...after],
     partitions: reports.levels,
     days: {
       ...cut,
       ...reports.days,
+      // Days that were read of listed entities alone are read again.
+      scope: `${reports.days.scope}, listed or not`,
       reread,
       rows,
-      requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize),
+      // One more names what the lists do not.
+      requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize) + 1,
     },
     read: async (slice, context, signal) => {
       checkAvailable(name, granularity, slice, context);
-      const groups = request.chunks(await request.idsIn(slice, context, facts));
+      const listed = await request.idsIn(slice, context, facts);
+      const ids = new Set([...listed, ...(await unlisted(slice, context, signal))]);
+      const groups = request.chunks([...ids]);
       // An answer without any row of the slice is doubted by the engine. It sees neither a part of a slice nor yesterday's lifetimes.
       const isDoubted = groups.length > 1 || granularity === 'LIFETIME';
       const of = { account: accountOf(slice), level: request.levelOf(slice), granularity };
@@ -107,6 +115,36 @@ const aggregate = (
       }));
       return reading(reports, questions, signal);
     },
+  };
+};
+
+/**
+ * Finds the ids of a slice's entities that lists do not show: archived or deleted ones spent what they spent. A report over the lifetime goes
+ * without ids (OpenAPI: `entity_ids` filters, and is not required), and takes dates; by day and hour one integrator had to name ids. A server
+ * that refuses it for a level is asked no more in the run, with a note. Lifetimes are read after the days, of everything that these have named.
+ */
+const unlistedIn = ({ http, note }: Reports, granularity: Granularity) => {
+  const refused = new Set<request.Level>(['AD_ACCOUNT']);
+  return async (slice: Slice, context: SliceContext, signal: AbortSignal): Promise<readonly string[]> => {
+    const [account, level] = [accountOf(slice), request.levelOf(slice)];
+    if (granularity === 'LIFETIME' || refused.has(level) || !(await request.accountExists(slice, context)))
+      return [];
+    const { from, to } = windowOf(slice, context, 'DAY');
+    const { first, paging } = walkOf({ account, level, ids: new Set(), granularity: 'LIFETIME', from, to });
+    const dates = { report_start: instant(from), report_end: instant(to - days(1)) };
+    const query = { ...first.query, ...dates, fields: ['IMPRESSIONS', 'SPEND'] };
+    const walk = pages(http, { first: { ...first, query }, paging, list: rowsIn, id: subjectOf }, signal);
+    const ids: string[] = [];
+    try {
+      for (let step = await walk.next(); step.done !== true; step = await walk.next())
+        for (const row of step.value.records)
+          if ((textAt(row, 'entity_type') ?? level) === level) ids.push(textAt(row, 'entity_id') ?? '');
+    } catch (error) {
+      if (!(error instanceof Refused || error instanceof UnexpectedContent)) throw error;
+      refused.add(level);
+      note(`${endpoint}: only what lists show can be requested; without ids: ${error.message}`);
+    }
+    return ids.filter((id) => id !== '');
   };
 };
 
@@ -252,14 +290,14 @@ const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
 /** An integrator got 502 for REVENUE by hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour = ['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND'];
 
-const walkOf = ({ account, level, ids, granularity, from, to }: Question): PageWalk => ({
+const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>): PageWalk => ({
   first: {
     method: 'GET',
     path: ofAccount(account, '/aggregate_reports'),
     endpoint,
     query: {
       entity_type: level,
-      ...(level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
+      ...(ids.size > 0 && level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
       granularity,
       fields: fieldsOf('aggregate').filter((name) => granularity !== 'HOUR' || !notByHour.includes(name)),
       ...(granularity !== 'LIFETIME' && {

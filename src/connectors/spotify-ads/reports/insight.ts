@@ -71,7 +71,7 @@ const questions = async (slice: Slice, context: SliceContext): Promise<readonly 
         table: `ads.${table}`,
         columns: { id: 'id' },
         of: { ad_account_id: accountOf(slice) },
-        where: `not exists (select from ads.insight_states i
+        where: `is_listed and not exists (select from ads.insight_states i
           where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id and i.dimension = '${dimension}'
             and i.asked_on >= least('${dayText(context.clock)}'::date, ((${end}) at time zone 'UTC')::date + ${lateDays}))`,
       });

@@ -108,6 +108,17 @@ export const hasFacts = async (
   return found.length > 0;
 };
 
+/** SQL: something may have numbers in the slice's days, by when it was created. */
+const isInTime = (slice: Slice): string =>
+  `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'`;
+
+/** Whether the slice's account can have spent something in its days. */
+export const accountExists = async (slice: Slice, { keys }: SliceContext): Promise<boolean> => {
+  const of = { id: accountOf(slice) };
+  const set = { table: 'ads.ad_accounts', columns: { id: 'id' }, of, where: isInTime(slice) };
+  return (await keys(set)).length > 0;
+};
+
 /**
  * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Entities that were created after
  * the slice's days have no numbers in them, unless the warehouse has some. An account spends nothing before its first campaign is created.
@@ -119,7 +130,6 @@ export const idsIn = async (
 ): Promise<readonly string[]> => {
   const level = levelOf(slice);
   const table = tables[level];
-  const isInTime = `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'`;
   const isAccount = level === 'AD_ACCOUNT';
   const found = await keys({
     table: `ads.${table}`,
@@ -127,9 +137,9 @@ export const idsIn = async (
     of: { [isAccount ? 'id' : 'ad_account_id']: accountOf(slice) },
     where: `${
       isAccount
-        ? `(select coalesce(bool_or(${isInTime}), true) from ads.campaigns c
+        ? `(select coalesce(bool_or(${isInTime(slice)}), true) from ads.campaigns c
             where c.source_id = ad_accounts.source_id and c.ad_account_id = ad_accounts.id)`
-        : isInTime
+        : isInTime(slice)
     } or exists (select from ${facts.table} f where f.source_id = ${table}.source_id and f.entity_type = '${level}'
         and f.entity_id = ${table}.id and ${inDays(facts, slice)})`,
   });
@@ -138,15 +148,15 @@ export const idsIn = async (
 
 /**
  * Accounts × levels with entities that became known late (`Days.joined`): their list failed or was closed to us when their days were read.
- * What an account spent by its oldest campaign belongs to its own level, too.
+ * One that only a report names was found when its days were read. What an account spent by its oldest campaign belongs to its own level, too.
  */
 export const lateLevels = `
   select ad_account_id, entity_type, case when bool_or(created_at is null) then null else min(created_at) end as since
   from (
     select source_id, ad_account_id, entity_type, created_at, _first_synced_at
-    from ads.campaigns cross join (values ('AD_ACCOUNT'), ('CAMPAIGN')) l (entity_type)
-    union all select source_id, ad_account_id, 'AD_SET', created_at, _first_synced_at from ads.ad_sets
-    union all select source_id, ad_account_id, 'AD', created_at, _first_synced_at from ads.ads
+    from ads.campaigns cross join (values ('AD_ACCOUNT'), ('CAMPAIGN')) l (entity_type) where is_listed
+    union all select source_id, ad_account_id, 'AD_SET', created_at, _first_synced_at from ads.ad_sets where is_listed
+    union all select source_id, ad_account_id, 'AD', created_at, _first_synced_at from ads.ads where is_listed
   ) e
   where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
   group by 1, 2`;

@@ -71,11 +71,29 @@ const reporting =
     });
   };
 
+/** Asks for the entities that lists do not show. */
+const isUnlisted = (arrived: Pick<play.Arrived, 'url'>): boolean => {
+  const query = queryOf(arrived);
+  return query.has('report_start') && query.get('granularity') === 'LIFETIME';
+};
+
+/** `unlisted`: the answer to a request for what lists do not show; it counts among no requests. */
 const open = async (
   script: (arrived: play.Arrived, n: number) => play.Reply,
   more: Partial<Reports> = {},
+  unlisted: play.Reply = { ...play.json({ rows: [] }), name: 'unlisted' },
 ) => {
-  const server = await play.misbehaving(script);
+  let others = 0;
+  const platform = await play.misbehaving((arrived, n) => {
+    if (isUnlisted(arrived)) others += 1;
+    return isUnlisted(arrived) ? unlisted : script(arrived, n - others);
+  });
+  const server = {
+    ...platform,
+    get requests() {
+      return platform.requests.filter((arrived) => !isUnlisted(arrived));
+    },
+  };
   const { ads, notes } = reader(server.url);
   closing.push(
     () => server.close(),
@@ -91,7 +109,7 @@ const open = async (
     ...more,
   };
   const queries = (): readonly URLSearchParams[] => server.requests.map(queryOf);
-  return { server, reports, notes, queries };
+  return { server, platform, reports, notes, queries };
 };
 
 const entities = (ads: number) => ({
@@ -333,6 +351,46 @@ describe('an aggregate report', () => {
     const rows = await rowsOf(reportDaily, reports, slice('AD'));
     expect(rows).toHaveLength(9);
     expect(server.fired).toContain('status 410');
+  });
+});
+
+describe('what lists do not show', () => {
+  const named = (...ids: readonly string[]) =>
+    play.json({
+      rows: ids.map((entity_id) => ({ entity_type: 'AD', entity_id, start_time: null, stats: [] })),
+    });
+
+  test('is asked for over the lifetime of the days, without ids or statuses, and then by id', async () => {
+    const { reports, platform, queries } = await open(reporting(), {}, named(id(1), 'archived'));
+    const rows = await rowsOf(reportDaily, reports, slice('AD'));
+    expect(new Set(rows.map(({ entity_id }) => entity_id))).toEqual(
+      new Set([...[0, 1, 2].map(id), 'archived']),
+    );
+    const [whole] = platform.requests.filter(isUnlisted).map(queryOf);
+    expect(Object.fromEntries(whole ?? [])).toMatchObject({
+      ...{ entity_type: 'AD', granularity: 'LIFETIME', limit: '50' },
+      ...{ report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-03T00:00:00Z' },
+    });
+    for (const filter of ['entity_ids', 'entity_ids_type', 'statuses', 'entity_status_type'])
+      expect(whole?.has(filter), filter).toBe(false);
+    expect(queries()[0]?.getAll('entity_ids')).toContain('archived');
+  });
+
+  test('is not asked for of accounts, nor again of a level that a server refuses it for', async () => {
+    const refused = refusal('entity_ids is required');
+    const { reports, platform, notes } = await open(reporting(), {}, refused);
+    const daily = reportDaily(reports);
+    const two = [slice('AD'), slice('AD', '2025-02-01', '2025-02-04'), slice('AD_ACCOUNT')];
+    for (const of of two) await rowsOf(() => daily, reports, of).catch(() => undefined);
+    expect(platform.requests.filter(isUnlisted)).toHaveLength(1);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/only what lists show can be requested.*entity_ids is req/),
+    );
+  });
+
+  test('that a broken answer does not tell fails the days: they are read again', async () => {
+    const { reports } = await open(reporting(), {}, refusal('down', 500));
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(Transient);
   });
 });
 

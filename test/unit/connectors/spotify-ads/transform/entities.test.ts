@@ -111,7 +111,8 @@ describe.each(lists)('%s', (noun, { table, transform }, record) => {
 
   it('needs nothing but its id; what is missing is null', () => {
     if (noun === 'a change') return;
-    const { id: _, ad_account_id: __, ...rest } = transform({ id: 'x' }, slice).row;
+    const { id: _, ad_account_id: __, is_listed = true, ...rest } = transform({ id: 'x' }, slice).row;
+    expect(is_listed).toBe(true);
     for (const value of Object.values(rest)) expect(value ?? []).toEqual([]);
   });
 
