@@ -134,6 +134,28 @@ const whole = (site: Site, path: string, items: (call: Call) => readonly unknown
   handle: (call) => site.dialect.json(call.anonymous ? [] : items(call)),
 });
 
+/** `GET /rest/api/3/priorityscheme`: the default scheme has all priorities, another one some of them. */
+const prioritySchemes = (site: Site): Route => ({
+  method: 'GET',
+  path: '/rest/api/3/priorityscheme',
+  inContract: false,
+  handle: (call) => {
+    const { dialect, entities, state } = site;
+    const all = [...state.priorities.values()].map((one, index) => ({
+      ...entities.priorityDetails(one),
+      sequence: String(index + 1),
+    }));
+    const scheme = (id: string, name: string, values: typeof all) => ({
+      ...{ id, name, isDefault: id === '1' },
+      ...(call.query.get('expand') === 'priorities' && {
+        priorities: { isLast: true, maxResults: 50, startAt: 0, total: values.length, values },
+      }),
+    });
+    const schemes = [scheme('1', 'Default', all), scheme('2', 'Support', all.slice(1))];
+    return dialect.values(call, { standard: 50, max: 50 }, call.anonymous ? [] : schemes);
+  },
+});
+
 /** The lists of the site: fields, people, groups, projects, and the words that issues use. */
 export const listRoutes = (site: Site): readonly Route[] => {
   const { dialect, entities, state, clock, base } = site;
@@ -145,7 +167,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     whole(site, '/rest/api/3/field', () => [...state.fields.values()].map(entities.fieldDetails)),
     whole(site, '/rest/api/3/status', () => [...state.statuses.values()].map(entities.status)),
     whole(site, '/rest/api/3/issuetype', () => [...state.issueTypes.values()].map(entities.issueType)),
-    whole(site, '/rest/api/3/priority', () => [...state.priorities.values()].map(entities.priorityDetails)),
+    prioritySchemes(site),
     whole(site, '/rest/api/3/users/search', (call) => {
       const { startAt, maxResults } = dialect.position(call, { standard: 50, max: 1000 });
       return [...state.users.values()].slice(startAt, startAt + maxResults).map(entities.user);

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Fault } from '../../simulators/shared/faults.ts';
 import { bearer } from '../../src/http/auth.ts';
 import * as play from '../support/misbehaving-server.ts';
 import { differences } from '../support/oracle.ts';
@@ -37,7 +38,7 @@ const gatewayTo = async ({ tracker }: Rig, renames: boolean): Promise<play.Misbe
 
 test.each([
   { ...dialects[0], renames: true, names: 'the gateway' },
-  // Its lists are paged by number or token: the addresses of next pages are not followed.
+  // Its lists are paged by number or token.
   { ...dialects[0], renames: false, names: 'the site' },
   { ...dialects[1], renames: true, names: 'the gateway' },
 ])('every request goes below the path of the base URL, where addresses name $names ($name)', async (how) => {
@@ -56,13 +57,51 @@ test.each([
   expect(rig.tracker.log).toHaveLength(gateway.requests.length);
 });
 
-test('a next page that is named at the site behind the gateway is refused, and gets no request', async () => {
+test('a next page that is named at the site behind the gateway is read at the gateway', async () => {
   const rig = await testRig(dialects[1].options);
   const gateway = await gatewayTo(rig, false);
   const settings = { baseUrl: gateway.url + prefix, auth: bearer({ reveal: () => token }) };
-  const { status, streams } = await rig.sync({}, { settings });
-  const failed = streams.find(({ stream }) => stream === 'fields');
-  expect(status).not.toBe('succeeded');
-  expect(JSON.stringify(failed)).toContain(`not at ${gateway.url}; not followed`);
+  expect(await rig.sync({}, { settings })).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig, dialects[1])).toEqual([]);
+  expect(gateway.requests.filter(({ url }) => url.includes('/field/search?')).length).toBeGreaterThan(1);
   expect(rig.tracker.log).toHaveLength(gateway.requests.length);
+});
+
+const fieldSearch = '/rest/api/3/field/search';
+/** Names the next pages of the fields below another base. */
+const at = (base: string): Fault => ({
+  name: `addresses at ${base}`,
+  answer: (answer) => {
+    const text = String(answer.body).replace(/("nextPage":")https?:\/\/[^/"]*/g, `$1${base}`);
+    return { ...answer, body: Buffer.from(text) };
+  },
+});
+
+test('a next page that is named at the vendor’s gateway is read at the base URL', async () => {
+  const rig = await testRig(dialects[1].options);
+  const { script, log } = rig.tracker;
+  const named = script.at(
+    { endpoint: fieldSearch, times: Infinity },
+    at(`https://api.atlassian.com${prefix}`),
+  );
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(named.fired).toBeGreaterThan(1);
+  expect(log.filter(({ query }) => query.cursor !== undefined).length).toBeGreaterThan(0);
+  expect(await differences(rig, dialects[1])).toEqual([]);
+});
+
+test.each([
+  `http://api.atlassian.com${prefix}`,
+  `https://api.atlassian.com.${prefix}`,
+  `https://api.atlassian.com:8443${prefix}`,
+  `https://api.atlassian.com@127.0.0.2${prefix}`,
+  `https://api.atlassian.com.example.com${prefix}`,
+  `//api.atlassian.com${prefix}`,
+  'https://other.atlassian.net',
+])('a next page at %s is refused', async (base) => {
+  const rig = await testRig(dialects[1].options);
+  rig.tracker.script.at({ endpoint: fieldSearch, times: Infinity }, at(base));
+  const { streams } = await rig.sync({ streams: ['fields'] });
+  expect(JSON.stringify(streams)).toContain('not followed');
+  expect(rig.tracker.log.filter(({ query }) => query.cursor !== undefined)).toEqual([]);
 });

@@ -13,7 +13,7 @@ const members = '/rest/api/3/group/member';
 const [groups, statuses, priorities] = [
   '/rest/api/3/group/bulk',
   '/rest/api/3/status',
-  '/rest/api/3/priority',
+  '/rest/api/3/priorityscheme',
 ];
 
 let rig: Rig;

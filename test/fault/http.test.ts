@@ -197,7 +197,10 @@ test('H24: a field of 8 MB lands whole', async () => {
 
 test('H13: a stream that fails leaves the others alone', async () => {
   await open({ issues: 5, projects: 1, users: 5 });
-  const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/priority', times: Infinity }, faults.htmlPage);
+  const rule = rig.tracker.script.at(
+    { endpoint: '/rest/api/3/priorityscheme', times: Infinity },
+    faults.htmlPage,
+  );
   const report = await rig.sync();
   expect(rule.fired).toBeGreaterThan(0);
   expect(report).toMatchObject({ status: 'partly_failed' });

@@ -3,6 +3,7 @@
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
+import { baseOf } from './addresses.ts';
 import { isTimeZone } from './jql.ts';
 import { textAt } from './lists.ts';
 
@@ -19,6 +20,8 @@ export interface Account {
    * it.
    */
   readonly timeZone: string | undefined;
+  /** The base of the addresses in its answers; undefined where they have none. */
+  readonly site?: string | undefined;
   /** The source's clock when it answered. */
   readonly clock: Date | undefined;
 }
@@ -58,7 +61,8 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,
     );
   const zone = textAt(body, 'timeZone');
-  return { isVendor: true, name, timeZone: zone && isTimeZone(zone) ? zone : undefined, clock: date };
+  const timeZone = zone && isTimeZone(zone) ? zone : undefined;
+  return { isVendor: true, name, timeZone, site: baseOf(textAt(body, 'self') ?? ''), clock: date };
 };
 
 /** The answer, or that the endpoint does not exist or is closed to us. */

@@ -167,13 +167,13 @@ export const issueTypes = readable('issue_types', 'Issue types, one row each.', 
   project_id: projectOfScope,
 }).with({ ignored: 'avatarId entityId scope.project.*' });
 
-/** The vendor states the order only by that of its list; the stream gives each its `rank`. */
+/** The stream gives each its `rank`, of its place in the lists of the vendor. */
 export const priorities = readable('priorities', 'Issue priorities, one row each.', {
   id: id('id', 'Priority id of the source.').key(),
   name: text('name', "Name, in the language of the sync's account."),
   description: text('description?', 'Description as plain text.'),
   rank: int4('rank?', 'Place in the order of the source, where it says; smaller is more urgent.'),
-}).with({ ignored: 'avatarId schemes' });
+}).with({ ignored: 'avatarId schemes sequence' });
 
 /** All tables of the schema. */
 export const trackerTables: readonly core.DeclaredTable[] = [

@@ -102,6 +102,12 @@ const adapters: Readonly<Record<string, Adapter>> = {
     request: withQuery({ status: undefined, maxResults: undefined, includeArchived: true }),
     body: onlyPage,
   },
+  // Every priority is in the order of the site, as in one scheme.
+  '/rest/api/3/priorityscheme': {
+    to: 'priority',
+    request: withQuery({ maxResults: undefined, expand: undefined }),
+    body: (values) => onlyPage([{ name: 'all', priorities: onlyPage(values) }]),
+  },
   '/rest/api/3/users/search': everybody,
   '/rest/api/3/user/search': everybody,
   '/rest/api/3/user': {

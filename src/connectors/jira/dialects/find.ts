@@ -4,6 +4,7 @@ import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../.
 import type { Answer, Http, Json } from '../../../core/request.ts';
 import { get } from '../../../reading/requests.ts';
 import { type Account, askAccount } from '../account.ts';
+import { atOurBase } from '../addresses.ts';
 import { sending } from '../client.ts';
 import { textAt } from '../lists.ts';
 import { cloud } from './cloud.ts';
@@ -70,6 +71,6 @@ const isAnswer = (cause: unknown): boolean =>
 /** The same world at every server. */
 export const speaking = (http: Http, server: (signal: AbortSignal) => Promise<Server>): Http =>
   sending(http, async (request, signal) => {
-    const { dialect } = await server(signal);
-    return dialect.adapt(http).send(request, signal);
+    const { dialect, account } = await server(signal);
+    return dialect.adapt(http).send(atOurBase(request, account.site), signal);
   });

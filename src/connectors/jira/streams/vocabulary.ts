@@ -1,9 +1,11 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
+import { UnexpectedContent } from '../../../core/errors.ts';
+import type { PageWalk, Paging } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Afterwards, Fallback, Stream } from '../../../core/stream.ts';
-import { single } from '../../../reading/paginators.ts';
+import { single, withParameter } from '../../../reading/paginators.ts';
 import type { Readable } from '../columns.ts';
 import {
   issueTypesFromIssues,
@@ -11,7 +13,7 @@ import {
   statusesFromIssues,
 } from '../fallbacks/names-from-issues.ts';
 import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
-import { listing } from '../lists.ts';
+import { at, listing, listOf, textAt } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
 
@@ -32,25 +34,15 @@ export const fields = ({ http, ownFields }: Tracker): Stream => ({
   transform: fieldMapper(ownFields),
 });
 
-/**
- * A list in one answer, which only the vendor promises. `finish` completes a record by its index in the list.
- */
+/** A list that only the vendor promises: in one answer, unless the walk says otherwise. */
 const vendorList = (
   path: string,
   table: Readable,
   about: string,
   fallback: Fallback,
-  finish: (record: Json, index: number) => Json = (record) => record,
-): Stream => {
-  const walk = listing(path, single());
-  return entities(`GET ${path}`, table, {
-    by: 'list',
-    about,
-    optional: true,
-    pages: () => ({ ...walk, list: (body) => walk.list(body).map(finish) }),
-    fallback,
-  });
-};
+  walk: PageWalk = listing(path, single()),
+): Stream =>
+  entities(`GET ${path}`, table, { by: 'list', about, optional: true, pages: () => walk, fallback });
 
 export const statuses = vendorList(
   '/rest/api/3/status',
@@ -66,11 +58,43 @@ export const issueTypes = vendorList(
   issueTypesFromIssues,
 );
 
-/** The vendor states the order of priorities only by that of the list. */
+const prioritySchemes = '/rest/api/3/priorityscheme';
+const schemesIn = listOf(prioritySchemes);
+
+/** Pages of schemes: what is in them is not what the page counts. */
+const bySchemes: Paging = {
+  next(body, sent) {
+    if (at(body, 'isLast') !== false) return undefined;
+    const startAt = Number(at(body, 'startAt') ?? 0) + schemesIn(body).length;
+    return { request: withParameter(sent, 'startAt', startAt), overlap: 0 };
+  },
+  total: () => undefined,
+};
+
+/** The priorities of a scheme, each with its place in the order of the site. */
+const prioritiesOf = (scheme: Json): readonly Json[] => {
+  const shown = at(scheme, 'priorities');
+  if (at(shown, 'isLast') === false)
+    throw new UnexpectedContent(
+      `${prioritySchemes} does not show all priorities of ${textAt(scheme, 'name')}`,
+    );
+  return schemesIn(shown).map((priority, index) => {
+    const rank = Number(at(priority, 'sequence') ?? index + 1);
+    return isObject(priority) ? { rank, ...priority } : priority;
+  });
+};
+
+/**
+ * The priorities of all schemes; one that is in several counts once. The vendor has deprecated both plain lists,
+ * `/priority` and `/priority/search` (its OpenAPI).
+ */
 export const priorities = vendorList(
-  '/rest/api/3/priority',
+  prioritySchemes,
   tables.priorities,
-  'Priorities in their order.',
+  'Priorities in their order, of all priority schemes.',
   prioritiesFromIssues,
-  (priority, index) => (isObject(priority) ? { rank: index + 1, ...priority } : priority),
+  {
+    ...listing(prioritySchemes, bySchemes, { maxResults: 50, expand: 'priorities' }),
+    list: (body) => schemesIn(body).flatMap(prioritiesOf),
+  },
 );

@@ -22,7 +22,7 @@ const group = truth.groups.find((one) => one.members.length > 50);
 
 test.each([
   ...['field', 'field/search', 'user/search?query=a', 'users/search', 'group/bulk', 'myself', 'serverInfo'],
-  ...['status', 'issuetype', 'priority', `group/member?groupId=${group?.groupId}`],
+  ...['status', 'issuetype', 'priorityscheme?expand=priorities', `group/member?groupId=${group?.groupId}`],
   'project/search?expand=description,lead,url,issueTypes',
   'search/jql?jql=project=PAY&fields=*all&expand=changelog,names,schema',
   `user?accountId=${encodeURIComponent(truth.users[3]?.accountId ?? '')}`,
