@@ -12,8 +12,15 @@ import { entities, relations, type Tracker } from './stream.ts';
 const board = '/rest/agile/1.0/board';
 const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
 
+/**
+ * The agile API belongs to Jira Software, which a site need not have
+ * (developer.atlassian.com/server/jira/platform/rest/intro): without it its endpoints answer 404.
+ */
+const ofSoftware = { optional: true } as const;
+
 export const boards = ({ http }: Tracker): Stream =>
   entities(`GET ${board}`, tables.boards, {
+    ...ofSoftware,
     by: 'list',
     about: 'Boards of all types.',
     pages: () => listing(board, offset(), { maxResults: 100 }),
@@ -22,7 +29,7 @@ export const boards = ({ http }: Tracker): Stream =>
 
 /** The sprints of each board. Kanban boards have none; a board of unknown type is asked. */
 const sprintsOfBoards = {
-  optional: true as const,
+  ...ofSoftware,
   after: ['boards'],
   partitions: {
     table: 'tracker.boards',
@@ -55,6 +62,7 @@ const isNamed =
   'exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)';
 
 export const sprintIssues = relations(`GET ${sprintIssue}`, tables.sprintIssues, {
+  ...ofSoftware,
   by: 'list',
   about:
     'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
