@@ -40,7 +40,8 @@ const sprintText = /^com\.atlassian\.greenhopper\.service\.sprint\.Sprint@[^[]*\
 
 /**
  * Where a member begins. Names and goals are free text, with commas and brackets in it: only a comma before a
- * known member, with a value of its kind, divides. Older versions have `id` last.
+ * known member, with a value of its kind, divides. Version 6 has `id` last, versions since 9.13 have their
+ * members by the alphabet, the goal before the id (ICTU/quality-time#12884, pycontribs/jira#820).
  */
 const divider = new RegExp(
   `,(?=(?:${[
@@ -71,17 +72,29 @@ export const sprintOf = (text: string): JsonObject | undefined => {
   };
 };
 
-/** The members with a value. What looks like a member that was there already belongs to the text before it. */
+const isText = (key: string): boolean => key === 'name' || key === 'goal';
+
+/**
+ * The members with a value. Names and goals may hold what looks like a member: of two with one key, the one
+ * that comes right after such a text belongs to it, the first one if both do.
+ */
 const membersOf = (inside: string): ReadonlyMap<string, string> => {
   const found = new Map<string, string>();
+  const textBefore = new Map<string, string>();
   let last = '';
   for (const part of inside.split(divider)) {
     const [, key = '', value = ''] = /^(\w+)=(.*)$/s.exec(part) ?? [];
-    if (key === '' || found.has(key)) found.set(last, `${found.get(last)},${part}`);
-    else {
-      found.set(key, value);
-      last = key;
+    const earlier = found.get(key);
+    const holder = textBefore.get(key);
+    if (earlier !== undefined && (isText(last) || holder === undefined)) {
+      found.set(last, `${found.get(last)},${part}`);
+      continue;
     }
+    if (earlier !== undefined && holder !== undefined)
+      found.set(holder, `${found.get(holder)},${key}=${earlier}`);
+    found.set(key, value);
+    if (isText(last)) textBefore.set(key, last);
+    last = key;
   }
   return new Map([...found].filter(([, value]) => value !== '<null>'));
 };

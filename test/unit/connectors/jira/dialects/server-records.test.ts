@@ -38,6 +38,20 @@ describe('a sprint as Java writes it', () => {
       { goal: 'a=b,\nname=c,state=open]' },
     ],
     [
+      'by the alphabet, as newer versions write it',
+      `activatedDate=${started},autoStartStop=false,completeDate=<null>,endDate=${started},goal=ship, at last,id=11,incompleteIssuesDestinationId=<null>,name=CLM, 21,rapidViewId=98,sequence=11,startDate=${started},state=ACTIVE,synced=false`,
+      { id: '11', boardId: '98', state: 'active', name: 'CLM, 21' },
+      { startDate: started, endDate: started, completeDate: null },
+      { goal: 'ship, at last' },
+    ],
+    [
+      'by the alphabet, a goal and a name like members',
+      `autoStartStop=false,completeDate=<null>,endDate=<null>,goal=do,id=3,incompleteIssuesDestinationId=<null>,id=12,name=A,state=CLOSED,rapidViewId=98,sequence=12,startDate=<null>,state=FUTURE,synced=false`,
+      { id: '12', boardId: '98', state: 'future', name: 'A,state=CLOSED' },
+      { startDate: null, endDate: null, completeDate: null },
+      { goal: 'do,id=3' },
+    ],
+    [
       'hardly any members',
       'id=5,name=Спринт 3,state=ACTIVE',
       { id: '5', boardId: null, state: 'active', name: 'Спринт 3' },
