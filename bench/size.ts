@@ -17,7 +17,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/dagu': 872,
   'connectors/connector.ts': 115,
   engine: 2800,
-  load: 1400,
+  load: 1440,
   queries: 915,
   bi: 680,
   warehouse: 835,

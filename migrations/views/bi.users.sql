@@ -11,7 +11,7 @@ from tracker.users u
 join ops.sources s on s.source_id = u.source_id
 where u._deleted_at is null;
 
-comment on view bi.users is 'People and apps with an account; one row per live account. E-mail addresses are in bi_pii.users.';
+comment on view bi.users is 'People and apps; one row per live account, also those that only other records name. E-mail addresses are in bi_pii.users.';
 comment on column bi.users.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.users.user_id is 'Account id.';
 comment on column bi.users.user_name is 'Name as shown, or a pseudonym where the configuration says so.';

@@ -235,6 +235,8 @@ export interface NestedList {
   readonly bulk?: BulkLists;
   /** Rows of the complete list; pure. */
   rows(records: readonly Json[]): readonly Row[];
+  /** What the list names in passing, as `Mapped.mentions`. */
+  mentions?(records: readonly Json[]): readonly Row[];
 }
 
 /** The same list of many records, in one walk over the elements of all of them. */
@@ -257,6 +259,8 @@ export interface Mapped {
    * child stay.
    */
   readonly partial?: readonly string[];
+  /** Rows of `LoadSide.mentions`: what the record names in passing. They do not enter its hash. */
+  readonly mentions?: readonly Row[];
   /** Lists that came truncated; fetched only if the record's content changed. */
   readonly nestedLists?: readonly NestedList[];
   /**
@@ -304,6 +308,8 @@ export type Transform = (record: Json, slice: Slice) => Mapped;
 export interface LoadSide {
   readonly table: Table;
   readonly children?: Readonly<Record<string, Child>>;
+  /** A relation for what records name in passing, e.g. their authors: each once, as it was read last. */
+  readonly mentions?: Table;
   readonly transform: Transform;
   /**
    * For days: the columns of the key, as text, of the row that a record is about. The stored row stays where

@@ -96,6 +96,8 @@ export class Batch {
   readonly spans: number[] = [];
   /** Its bytes are those of the rows. */
   readonly writer: BinaryWriter;
+  /** What the records name in passing, each once, by its key. */
+  readonly mentions = new Map<string, Record<string, Value>>();
   readonly #byKey = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
@@ -150,6 +152,8 @@ export class Batch {
       endSpan: this.spans.length / 3,
     });
     for (const note of notes) this.notes.add(note);
+    for (const row of mapped.mentions ?? []) this.#mention(row);
+    for (const row of nested.mentions ?? []) this.#mention(row);
     this.received += 1;
   }
 
@@ -159,12 +163,21 @@ export class Batch {
   }
 
   /** Counts in what another batch counted, without its rows. */
-  include({ received, deduplicated, rejects, notes, names }: Batch): void {
+  include({ received, deduplicated, rejects, notes, names, mentions }: Batch): void {
     this.received += received;
     this.deduplicated += deduplicated;
     this.rejects.push(...rejects);
     this.names.push(...names);
     for (const note of notes) this.notes.add(note);
+    for (const [key, row] of mentions) this.mentions.set(key, row);
+  }
+
+  /** Of what is named more than once, the last value that is there counts. */
+  #mention(row: Row): void {
+    const key = (this.stream.mentions?.key ?? []).map((name) => String(row[name])).join(' ');
+    const known = this.mentions.get(key);
+    if (known === undefined) this.mentions.set(key, { ...row });
+    else for (const name in row) if (row[name] !== null) known[name] = row[name] as Value;
   }
 
   #undo(bytes: number, spans: number): void {

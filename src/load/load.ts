@@ -8,6 +8,7 @@ import { BinaryWriter } from './binary.ts';
 import { copyRows, insertOnly } from './copy.ts';
 import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
 import { columnList, stageOf, target } from './layout.ts';
+import { writeMentions } from './mentions.ts';
 import { dropUnwritten, type ExistingRow, existingRows, isSame, mergeRoot, writeChildren } from './merge.ts';
 import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
 import * as replace from './replace.ts';
@@ -77,6 +78,7 @@ export async function load(
       await resolveRejects(task, taken.names);
       if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
+    await writeMentions(task, [...taken.mentions.values()]);
     checkBalance(batch.stream.name, loaded.counts);
     await how.close(session, loaded);
     return { loaded, confirm: await how.guard(session) };

@@ -4,7 +4,6 @@ import type { Report } from '../../config/pipeline.ts';
 import { setting, type ValuesOf } from '../../config/settings.ts';
 import { account, sentToken } from '../../config/values.ts';
 import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts';
-import type { FieldRole, OwnFields } from './transform/field-roles.ts';
 
 const ways = ['basic', 'bearer', 'oauth'] as const;
 
@@ -50,22 +49,6 @@ export const settings = {
 };
 
 export type TrackerConfig = ValuesOf<typeof settings>;
-
-/** The setting that names the fields of a role. */
-export const settingOfRole = {
-  story_points: 'storyPointsFields',
-  sprint: 'sprintFields',
-  epic_link: 'epicLinkFields',
-  flagged: 'flaggedFields',
-  team: 'teamFields',
-  start_date: 'startDateFields',
-} as const satisfies Record<FieldRole, keyof typeof settings>;
-
-/** The fields that the configuration names, by their role. */
-export const ownFieldsOf = (
-  values: Partial<Pick<TrackerConfig, (typeof settingOfRole)[FieldRole]>>,
-): OwnFields =>
-  Object.fromEntries(Object.entries(settingOfRole).map(([role, key]) => [role, values[key] ?? []]));
 
 /** What each way of signing in needs. */
 const needed = {

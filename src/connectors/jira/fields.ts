@@ -4,7 +4,6 @@
  * all fields in it.
  */
 
-import { variableOf } from '../../config/settings.ts';
 import {
   BadData,
   Forbidden,
@@ -23,7 +22,6 @@ import type { MappingFingerprint, Transform } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
 import { transformOf } from './columns.ts';
-import { settingOfRole } from './config.ts';
 import { listing } from './lists.ts';
 import { fields } from './tables.ts';
 import {
@@ -42,6 +40,7 @@ import {
   type FieldRole,
   fieldRoles,
   isCalled,
+  namedFor,
   type OwnFields,
   roleOf,
 } from './transform/field-roles.ts';
@@ -192,7 +191,7 @@ export const knowFields = async (
     catalogue,
     asked: [...new Set([...(isWhole ? [] : ['*all']), ...systemFields, ...listed])],
     found: fieldRoles.flatMap((role) => foundFor(role, catalogue)),
-    problems: isWhole ? fieldRoles.flatMap((role) => lackingFor(role, own, facts)) : [],
+    problems: isWhole ? fieldRoles.flatMap((role) => lackingFor(role, own, [...facts.values()])) : [],
     mapping: {
       edition,
       words: issuesReadBy(catalogue),
@@ -218,26 +217,21 @@ const askFields = async (http: Http, isVendor: boolean, signal: AbortSignal) => 
 
 /** `story points: Story-Punkte (customfield_10026)`; said where there are any, and always of story points. */
 const foundFor = (role: FieldRole, catalogue: Catalogue): readonly string[] => {
-  const ids = idsOf(catalogue, role);
-  const none = `no field is known by its type or name; ${variableOf('TRACKER', settingOfRole[role])} names one`;
-  if (ids.length === 0) return role === 'story_points' ? [`${aboutRole(role)}: ${none}`] : [];
-  const each = ids.map((id) => `${catalogue.fieldsById.get(id)?.name ?? 'not listed'} (${id})`);
-  return [
-    `${aboutRole(role)}: ${each.join(', then ')}${ids.length > 1 ? '; the first that is filled counts' : ''}`,
-  ];
+  const each = idsOf(catalogue, role).map(
+    (id) => `${catalogue.fieldsById.get(id)?.name ?? 'not listed'} (${id})`,
+  );
+  if (each.length === 0 && role !== 'story_points') return [];
+  const none = "no field is known by its type or name; TRACKER_STORY_POINTS_FIELDS names a site's own";
+  return [`${aboutRole(role)}: ${each.join(', then ') || none}`];
 };
 
-/** What a setting names in vain. */
-const lackingFor = (
-  role: FieldRole,
-  own: OwnFields,
-  facts: ReadonlyMap<string, FieldFact>,
-): readonly Misconfigured[] =>
-  (own[role] ?? []).flatMap((name) => {
-    if ([...facts.values()].some((fact) => isCalled(fact, name))) return [];
-    const variable = variableOf('TRACKER', settingOfRole[role]);
-    return [new Misconfigured(`${variable}: the site shows no field with the id or name ${name}`)];
-  });
+/** What the configuration names in vain. */
+const lackingFor = (role: FieldRole, own: OwnFields, facts: readonly FieldFact[]) =>
+  namedFor(own, role)
+    .filter((name) => !facts.some((fact) => isCalled(fact, name)))
+    .map(
+      (name) => new Misconfigured(`${aboutRole(role)}: the site shows no field with the id or name ${name}`),
+    );
 
 const asField = transformOf(fields);
 

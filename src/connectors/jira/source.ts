@@ -8,7 +8,7 @@ import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
 import { trackerHttp } from './client.ts';
-import { ownFieldsOf, type settingOfRole, type TrackerConfig } from './config.ts';
+import type { TrackerConfig } from './config.ts';
 import { findServer, type Server, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
 import { filterOf } from './jql.ts';
@@ -19,13 +19,13 @@ import { issues, projects } from './streams/issues.ts';
 import { groupMembers, groups, users } from './streams/people.ts';
 import type { Tracker } from './streams/stream.ts';
 import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.ts';
-import type { FieldRole } from './transform/field-roles.ts';
+import type { OwnFields } from './transform/field-roles.ts';
 import { issueMapper } from './transform/issue.ts';
 
 /** What opening a tracker takes. */
 export interface TrackerSettings
   extends Pick<TrackerConfig, 'baseUrl' | 'start' | 'changes' | 'groups'>,
-    Partial<Pick<TrackerConfig, (typeof settingOfRole)[FieldRole]>> {
+    OwnFields {
   readonly jql?: string | undefined;
   readonly auth: Auth;
 }
@@ -48,11 +48,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const checked = trackerHttp(plain);
   const server = memoizeAsync((signal) => findServer(checked, plain, signal));
   const http = speaking(checked, server);
-  const ownFields = ownFieldsOf(settings);
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
-    const found = await knowFields(http, account.isVendor, ownFields, signal);
+    const found = await knowFields(http, account.isVendor, settings, signal);
     const mapped = issueMapper(found.catalogue, detailWalks);
     mapIssue = (record, slice) => mapped(dialect.issue(record), slice);
     return found;
@@ -76,7 +75,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       return mapIssue(record, slice);
     },
     groups: settings.groups,
-    ownFields,
+    ownFields: settings,
   };
   return {
     baseUrl: settings.baseUrl,

@@ -89,6 +89,20 @@ export const users = readable('users', 'People and apps with an account, one row
   account_type: text('accountType?', 'atlassian, app, customer or unknown.'),
 }).with({ ignored: 'groups' });
 
+/** What other records say of a person. */
+export const mentionedUsers = core.table(
+  'tracker.mentioned_users',
+  'People as issues, projects and groups name them, one row each, also those that no list of users shows.',
+  {
+    id: core.text('Account id; where the source has none, its user key or name.').key(),
+    display_name: core.text('Name as shown; of a deleted account "Former user".').nullable(),
+    active: core.bool('False for deactivated accounts.').nullable(),
+    time_zone: core.text("The person's IANA time zone, e.g. Europe/Berlin, where shown.").nullable(),
+    account_type: core.text('atlassian, app, customer or unknown.').nullable(),
+  },
+  { relation: true },
+);
+
 const groupId = (r: Reading, record: JsonObject): string =>
   requiredKey(r, record, (own(record, 'groupId') ?? null) === null ? 'name' : 'groupId');
 
@@ -177,7 +191,18 @@ export const priorities = readable('priorities', 'Issue priorities, one row each
 
 /** All tables of the schema. */
 export const trackerTables: readonly core.DeclaredTable[] = [
-  ...[projects, fields, users, groups, groupMembers, boards, sprints, boardSprints, sprintIssues],
+  ...[
+    projects,
+    fields,
+    users,
+    mentionedUsers,
+    groups,
+    groupMembers,
+    boards,
+    sprints,
+    boardSprints,
+    sprintIssues,
+  ],
   ...[statuses, issueTypes, priorities],
   ...issueTables,
 ];

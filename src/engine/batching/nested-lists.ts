@@ -52,13 +52,15 @@ export interface ListRead {
 }
 
 /**
- * Rows by child: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
+ * Rows by child, and `mentions`: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
  * become rows.
  */
-export const nestedOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> =>
-  Object.fromEntries(
+export const nestedOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> => ({
+  ...Object.fromEntries(
     reads.flatMap(({ lists, records }) => lists.map(({ child, rows }) => [child, rows(records)])),
-  );
+  ),
+  mentions: reads.flatMap(({ lists, records }) => lists.flatMap((list) => list.mentions?.(records) ?? [])),
+});
 
 /** The children whose lists could not be had whole: their stored rows stay. */
 export const lackingIn = (reads: readonly ListRead[]): readonly string[] =>

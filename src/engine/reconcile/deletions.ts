@@ -51,7 +51,7 @@ export async function markDeleted(
 }
 
 /**
- * The live rows that were not seen. Those of a stream that is read by changes are noted: when they are seen
+ * The live rows that were not seen; a row without a hash was never listed. Those of a stream that is read by changes are noted: when they are seen
  * again, they are read again. A stream that is listed whole needs no note.
  */
 function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
@@ -62,7 +62,7 @@ function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Can
       select ${keyOf(stream)} as key, ${kin} as kin, s.key is not null as seen
       from ${target(stream.table)} t
       left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${keyOf(stream)}
-      where t.source_id = ${sourceId} and t._deleted_at is null),
+      where t.source_id = ${sourceId} and t._deleted_at is null and t._row_hash is not null),
     canaries as (select kin, min(key) as canary from rows where seen group by kin),
     noted as (
       insert into ops.unseen (source_id, stream, key)

@@ -1,13 +1,40 @@
 /** Issues and the projects that they are in. */
 
+import { isObject, own } from '../../../core/record-object.ts';
 import type { Afterwards, Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
 import { listing } from '../lists.ts';
 import { instantOf, searchEndpoint } from '../search-facts.ts';
-import { projects as projectsTable } from '../tables.ts';
-import { entities, type Tracker } from './stream.ts';
+import { mentionedUsers, projects as projectsTable } from '../tables.ts';
+import { personIn } from '../transform/people.ts';
+import { entities, naming, type Tracker } from './stream.ts';
+
+const said = 'display_name, active, time_zone, account_type';
+const saidIn = (alias: string): string => said.replace(/\w+/g, `${alias}.$&`);
+
+/**
+ * People whom the list of users does not show (deleted and app accounts), or of whom it is closed to us: they are
+ * as other records name them. A row that a list gave has a hash and stays as it was listed. Not counted, because
+ * no record of the stream became these rows.
+ */
+const unlistedUsers: Afterwards = {
+  after: ['users', 'projects', 'group_members'],
+  evenInPart: true,
+  sql: `
+    with written as (
+      insert into tracker.users as t (source_id, id, ${said}, _synced_at, _run_id)
+      select m.source_id, m.id, ${saidIn('m')}, now(), $2::bigint from tracker.mentioned_users m
+      where m.source_id = $1::smallint and $3::timestamptz is not null and not exists (
+        select from tracker.users u where u.source_id = m.source_id and u.id = m.id
+          and (u._row_hash is not null or u._deleted_at is not null or row(${saidIn('u')}) is not distinct from row(${saidIn('m')})))
+      on conflict (source_id, id) do update set (${said}, _synced_at, _run_id) = row(${saidIn('excluded')}, excluded._synced_at, excluded._run_id)
+      where t._row_hash is null
+      returning 1
+    )
+    select 0::bigint as inserted, 0::bigint as updated`,
+};
 
 export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => ({
   ...entities(`POST ${searchEndpoint}`, issuesTable, {
@@ -25,7 +52,9 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => 
     ids: search.ids,
     exists: existsAt(http, '/rest/api/3/issue/{id}', () => ({ fields: 'id' })),
     canaryBy: 'project_id',
+    afterwards: [unlistedUsers],
   }),
+  mentions: mentionedUsers,
   transform: mapIssue,
   children: issueChildren,
 });
@@ -54,16 +83,19 @@ const rekeyedIssues: Afterwards = {
 };
 
 export const projects = ({ http }: Tracker): Stream =>
-  entities(`GET ${projectSearch}`, projectsTable, {
-    by: 'list',
-    about: 'Projects the account may see, archived ones included.',
-    // The vendor lists archived projects, descriptions and leads only when asked.
-    pages: () =>
-      listing(projectSearch, offset(), {
-        maxResults: 100,
-        status: ['live', 'archived'],
-        expand: 'description,lead,url',
-      }),
-    exists: existsAt(http, '/rest/api/3/project/{id}'),
-    afterwards: [rekeyedIssues],
-  });
+  naming(
+    entities(`GET ${projectSearch}`, projectsTable, {
+      by: 'list',
+      about: 'Projects the account may see, archived ones included.',
+      // The vendor lists archived projects, descriptions and leads only when asked.
+      pages: () =>
+        listing(projectSearch, offset(), {
+          maxResults: 100,
+          status: ['live', 'archived'],
+          expand: 'description,lead,url',
+        }),
+      exists: existsAt(http, '/rest/api/3/project/{id}'),
+      afterwards: [rekeyedIssues],
+    }),
+    (project) => (isObject(project) ? personIn(own(project, 'lead')) : []),
+  );

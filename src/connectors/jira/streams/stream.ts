@@ -1,9 +1,11 @@
 /** What the streams of one opened tracker share. */
 
-import type { Http } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/request.ts';
 import type { LoadSide, MappingFingerprint, ReadSide, Stream, Transform } from '../../../core/stream.ts';
+import type { Row } from '../../../core/table.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
+import { mentionedUsers } from '../tables.ts';
 import type { OwnFields } from '../transform/field-roles.ts';
 
 export interface Tracker {
@@ -30,6 +32,13 @@ const stream = (endpoint: string, table: Readable, absent: LoadSide['absent'], r
   table,
   transform: transformOf(table),
   absent,
+});
+
+/** The same stream, whose records also name people in passing. */
+export const naming = (of: Stream, people: (record: Json) => readonly Row[]): Stream => ({
+  ...of,
+  mentions: mentionedUsers,
+  transform: (record, slice) => ({ ...of.transform(record, slice), mentions: people(record) }),
 });
 
 /** A stream of entities: what a listing does not show is kept; `reconcile` finds deletions. */

@@ -3,7 +3,7 @@
 import { names } from '../../../core/record-object.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
-import { type FieldRole, fieldRoles, namesOf, type OwnFields, roleOf } from './field-roles.ts';
+import { type FieldRole, fieldRoles, namedFor, namesOf, type OwnFields, roleOf } from './field-roles.ts';
 
 /**
  * Fields of an issue that become a column or a table. They are asked for by name; other system fields are
@@ -54,7 +54,7 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>, own: Own
   const inRole = facts.map(([id, fact]) => ({ id, ...roleOf(fact, own) }));
   // An id that no list shows is taken as it is: the lists may be closed to us.
   const hidden = fieldRoles.flatMap((role) =>
-    (own[role] ?? []).flatMap((id, role_place) =>
+    namedFor(own, role).flatMap((id, role_place) =>
       isCustomId(id) && !fieldsById.has(id) ? [{ id, role, role_place }] : [],
     ),
   );

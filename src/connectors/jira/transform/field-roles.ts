@@ -8,6 +8,8 @@ import type { Row } from '../../../core/table.ts';
 interface Kind {
   /** What it is, for people. */
   readonly about: string;
+  /** The setting that names the fields of a site that has its own. */
+  readonly setting: `${string}Fields`;
   /** Type keys that nothing else has. */
   readonly keys: readonly string[];
   /** Type of the values and of a list's elements, of fields that go by a name. */
@@ -16,28 +18,34 @@ interface Kind {
 }
 
 const agile = (key: string): readonly string[] => [`com.pyxis.greenhopper.jira:${key}`];
+const teams = [
+  'com.atlassian.jira.plugin.system.customfieldtypes:atlassian-team',
+  'com.atlassian.teams:rm-teams-custom-field-team',
+];
 
 const kinds = {
   /** "Story Points" is company-managed and a plain number; "Story point estimate" is team-managed. */
   story_points: {
-    about: 'story points',
-    keys: agile('jsw-story-points'),
-    type: 'number',
-    names: /^story points?( estimate)?$/i,
+    ...{ about: 'story points', setting: 'storyPointsFields', type: 'number' },
+    ...{ keys: agile('jsw-story-points'), names: /^story points?( estimate)?$/i },
   },
-  sprint: { about: 'sprints', keys: agile('gh-sprint'), type: 'array json', names: /^sprint$/i },
-  epic_link: { about: 'epic links', keys: agile('gh-epic-link'), type: 'any', names: /^epic link$/i },
-  flagged: { about: 'flags', keys: [], type: 'array option', names: /^flagged$/i },
-  team: {
-    about: 'teams',
-    keys: [
-      'com.atlassian.jira.plugin.system.customfieldtypes:atlassian-team',
-      'com.atlassian.teams:rm-teams-custom-field-team',
-    ],
-    type: 'team',
-    names: /^team$/i,
+  sprint: {
+    ...{ about: 'sprints', setting: 'sprintFields', type: 'array json' },
+    ...{ keys: agile('gh-sprint'), names: /^sprint$/i },
   },
-  start_date: { about: 'start dates', keys: [], type: 'date', names: /^start date$/i },
+  epic_link: {
+    ...{ about: 'epic links', setting: 'epicLinkFields', type: 'any' },
+    ...{ keys: agile('gh-epic-link'), names: /^epic link$/i },
+  },
+  flagged: {
+    ...{ about: 'flags', setting: 'flaggedFields', type: 'array option' },
+    ...{ keys: [], names: /^flagged$/i },
+  },
+  team: { about: 'teams', setting: 'teamFields', keys: teams, type: 'team', names: /^team$/i },
+  start_date: {
+    ...{ about: 'start dates', setting: 'startDateFields', type: 'date' },
+    ...{ keys: [], names: /^start date$/i },
+  },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type FieldRole = keyof typeof kinds;
@@ -48,15 +56,21 @@ export const fieldRoles = Object.keys(kinds) as readonly FieldRole[];
 export const aboutRole = (role: FieldRole): string => kinds[role].about;
 
 /** Ids or names of the fields that the configuration names for a role; nothing else then has that role. */
-export type OwnFields = Readonly<Partial<Record<FieldRole, readonly string[]>>>;
+export type OwnFields = Readonly<
+  Partial<Record<(typeof kinds)[FieldRole]['setting'], readonly string[] | undefined>>
+>;
+
+/** What is named for a role. */
+export const namedFor = (own: OwnFields, role: FieldRole): readonly string[] =>
+  own[kinds[role].setting] ?? [];
 
 /** The role of a field, a row of `tracker.fields`, and its place among those that the configuration names. */
 export const roleOf = (field: Row, own: OwnFields): { role: FieldRole | null; role_place: number | null } => {
   const named = fieldRoles.flatMap((role) => {
-    const place = own[role]?.findIndex((name) => isCalled(field, name)) ?? -1;
-    return place < 0 ? [] : [{ role, role_place: place }];
+    const role_place = namedFor(own, role).findIndex((name) => isCalled(field, name));
+    return role_place < 0 ? [] : [{ role, role_place }];
   });
-  const known = fieldRoles.find((role) => !own[role]?.length && isOf(kinds[role], field));
+  const known = fieldRoles.find((role) => namedFor(own, role).length === 0 && isOf(kinds[role], field));
   return named[0] ?? { role: known ?? null, role_place: null };
 };
 

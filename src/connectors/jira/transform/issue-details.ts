@@ -17,6 +17,7 @@ import { histories } from '../histories.ts';
 import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './field-catalogue.ts';
 import type { Issue } from './issue-lists.ts';
+import { authorsIn } from './people.ts';
 import { identityOf } from './values.ts';
 
 /** The walks over the complete lists of one issue. */
@@ -75,7 +76,7 @@ const addChangelog = (
   const newKeys = (fetched: readonly Json[]) =>
     keysOf(owner, rows(fetched)).filter(({ key }) => !seen.has(key));
   nestedLists.push(
-    { ...list, child: 'changelog', shown: idsOf(records), rows },
+    { ...list, child: 'changelog', shown: idsOf(records), rows, mentions: authorsOf },
     { ...list, child: 'keys', rows: newKeys },
   );
 };
@@ -100,7 +101,8 @@ const addList = (
     eachOnce(fetched).map((record) =>
       rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record),
     );
-  nestedLists.push({ child, walk: walks()[child], shown: idsOf(records), stated, rows });
+  const shown = idsOf(records);
+  nestedLists.push({ child, walk: walks()[child], shown, stated, rows, mentions: authorsOf });
 };
 
 /**
@@ -148,6 +150,8 @@ const eachOnce = (records: readonly Json[]): readonly Json[] =>
   records.length < 2
     ? records
     : [...new Map(records.map((record) => [idOf(record) || Symbol(), record])).values()];
+
+const authorsOf = (records: readonly Json[]): readonly Row[] => records.flatMap(authorsIn);
 
 const historyKeys = names('id created items');
 const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);

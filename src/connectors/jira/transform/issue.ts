@@ -20,6 +20,7 @@ import { issues } from '../issue-tables.ts';
 import { type Catalogue, idsOf, isSystemField } from './field-catalogue.ts';
 import { type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
+import { peopleIn } from './people.ts';
 
 /**
  * Members of a record beside its fields that other members repeat, or that depend on how it was asked for.
@@ -96,6 +97,7 @@ export const issueMapper =
       ...(partial.length > 0 && { partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
       ...(notes.length > 0 && { notes }),
+      mentions: peopleIn(whole, issue.fields),
     };
   };
 

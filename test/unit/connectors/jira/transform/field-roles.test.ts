@@ -50,7 +50,7 @@ describe('the role of a field', () => {
   });
 
   it('is what the configuration says, by id or name, and nothing else then has it', () => {
-    const own: OwnFields = { story_points: ['SP', 'customfield_9'], team: ['squad'] };
+    const own: OwnFields = { storyPointsFields: ['SP', 'customfield_9'], teamFields: ['squad'] };
     const roles = [
       { id: 'customfield_9', name: '見積もり', type: 'number' },
       { id: 'customfield_7', name: '点', english: 'sp', type: 'string' },
@@ -78,12 +78,12 @@ describe('the catalogue', () => {
       { id: 'customfield_1', name: 'x', key: `${agile}jsw-story-points` },
     ];
     expect(catalogue({}, ...two).byRole.get('story_points')).toEqual(['customfield_1', 'customfield_2']);
-    const own = { story_points: ['story points', 'customfield_1'] };
+    const own = { storyPointsFields: ['story points', 'customfield_1'] };
     expect(catalogue(own, ...two).byRole.get('story_points')).toEqual(['customfield_2', 'customfield_1']);
   });
 
   it('takes a configured id as it is where the lists of fields are closed', () => {
-    const { byRole } = catalogue({ story_points: ['customfield_4', 'SP', 'customfield_3'] });
+    const { byRole } = catalogue({ storyPointsFields: ['customfield_4', 'SP', 'customfield_3'] });
     expect(byRole.get('story_points')).toEqual(['customfield_4', 'customfield_3']);
   });
 
