@@ -110,7 +110,7 @@ const writerOf = ({ state, base, entities, writer }: Site) => {
 
 /** Endpoints of version 3 that version 2 has in the same shape. */
 const alike = new Set([
-  ...['field', 'status', 'issuetype', 'priority', 'myself', 'project/{projectIdOrKey}', 'group/member'],
+  ...['field', 'status', 'issuetype', 'myself', 'project/{projectIdOrKey}', 'group/member'],
   ...['issue/{issueIdOrKey}', 'issue/{issueIdOrKey}/comment', 'issue/{issueIdOrKey}/worklog'],
 ]);
 
@@ -180,6 +180,11 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
         },
         ...{ serverTime: entities.stamp(clock.now().getTime()), scmInfo: 'simulated', serverTitle: 'Jira' },
       }),
+    ),
+    get('priority', () =>
+      dialect.json(
+        [...state.priorities.values()].map((one) => written(entities.priorityDetails(one), false)),
+      ),
     ),
     get('project', (call) => {
       const expand = new Set(listed(call, 'expand'));
