@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
-import { detailsIn } from '../../src/connectors/dagu/client.ts';
+import { detailsIn } from '../../src/connectors/dagu/dialects/v2.ts';
 import { dagIn, runIn } from '../../src/connectors/dagu/transform.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import type { Slice, Stream } from '../../src/core/stream.ts';
@@ -226,7 +226,7 @@ const wayOf = ({ name, transform }: Stream): ((record: unknown) => ReturnType<St
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
     async_reports: (record) => transform(csvLine(record as Readonly<Record<string, string>>), slice),
     dags: (record) => transform(dagIn(record), slice),
-    dag_runs: (record) => transform(runIn(detailsIn(record), 'd'), slice),
+    dag_runs: (record) => transform(runIn({ ...detailsIn(record), name: 'd' }), slice),
   };
   return ways[name] ?? ((record) => transform(record, slice));
 };

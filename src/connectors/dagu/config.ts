@@ -35,13 +35,11 @@ export interface Login {
 
 /** Half a login is refused. Beside a token the other login is not used: an engine looks at one. */
 export function check({ username, password, token }: Login, { problem, warn }: Report): void {
-  if (token !== undefined) {
-    if (username !== undefined || password !== undefined)
-      warn('token', 'is used, so the user name and the password are not');
-  } else if (username !== undefined && password === undefined)
-    problem('password', `is missing: ${settings.password.about}`);
-  else if (username === undefined && password !== undefined)
-    problem('username', `is missing: ${settings.username.about}`);
+  const isHalf = (username === undefined) !== (password === undefined);
+  const missing = username === undefined ? 'username' : 'password';
+  if (token === undefined && isHalf) problem(missing, `is missing: ${settings[missing].about}`);
+  if (token !== undefined && (isHalf || username !== undefined))
+    warn('token', 'is used, so the user name and the password are not');
 }
 
 /** Undefined: the engine asks for no login. Basic is UTF-8 (RFC 7617), as Dagu compares it. */

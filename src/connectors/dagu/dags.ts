@@ -1,16 +1,16 @@
 /** The DAGs of the engine. */
 
-import { Missing, UnexpectedContent } from '../../core/errors.ts';
-import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
+import { Missing } from '../../core/errors.ts';
+import type { Page, WalkEnd } from '../../core/paging.ts';
 import type { JsonObject } from '../../core/record-object.ts';
 import type { Json } from '../../core/request.ts';
 import type { Stream } from '../../core/stream.ts';
 import { at, idBy } from '../../reading/offset-list.ts';
-import { pages } from '../../reading/pages.ts';
-import { firstOf, listIn, listRequest } from './client.ts';
+import { firstOf } from './client.ts';
+import { listIn } from './dialects/v2.ts';
 import * as tables from './tables.ts';
-import { dag, dagIn, dagOf, textOf } from './transform.ts';
-import { pagesOf, readingOf, statuses, type Workflow } from './workflow.ts';
+import { dag, dagIn, textOf } from './transform.ts';
+import { readingOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
   by: 'list',
@@ -33,10 +33,6 @@ async function* read(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Pa
   const { dialect } = await workflow.found(signal);
   const absent = new Set<Json>(wanted);
   const unread = new Set<string>();
-  async function* byStatus(): AsyncGenerator<JsonObject, void, void> {
-    for await (const { dag: name, run } of statuses(workflow, signal))
-      if (run !== undefined && absent.delete(name)) yield dagOf({ name }, run);
-  }
   const isWanted = ({ name, file_name }: JsonObject): boolean => {
     for (const one of [name, file_name]) absent.delete(one);
     return wanted.length === 0 || wanted.some((one) => one === name || one === file_name);
@@ -46,10 +42,7 @@ async function* read(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Pa
     if (Array.isArray(problems)) for (const one of problems) unread.add(textOf(one) ?? 'an error');
     return listIn('dags')(body).map(dagIn).filter(isWanted);
   };
-  // The stated total counts the DAGs that are left out, too.
-  const paging = wanted.length === 0 ? byPage : { ...byPage, total: () => undefined };
-  const walk = { first: listRequest(dialect), paging, list, id: idBy('file_name') };
-  const end = yield* dialect === 'contract' ? pagesOf(byStatus()) : pages(http, walk, signal);
+  const end = yield* dialect.dags(list, wanted.length === 0, signal);
   const message = `${http.origin} lists no ${firstOf([...absent].map(String))}, named in WORKFLOW_DAGS`;
   if (absent.size > 0 && absent.size === wanted.length) throw new Missing(message, 404);
   if (absent.size > 0) note(message);
@@ -58,20 +51,3 @@ async function* read(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Pa
   note(`the engine cannot read all files of its DAGs, so none is deleted: ${problems}`);
   return { ...end, lacks: true };
 }
-
-const pagination = (body: Json, name: string): number => {
-  const value = at(at(body, 'pagination'), name);
-  if (typeof value === 'number') return value;
-  throw new UnexpectedContent(`the list of DAGs does not say its pagination.${name}`);
-};
-
-/** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}`; nextPage of the last page is 1 (measured on 1.30.2). */
-const byPage: Paging = {
-  next(body, sent) {
-    const page = pagination(body, 'currentPage') + 1;
-    if (page > pagination(body, 'totalPages')) return undefined;
-    return { request: { ...sent, query: { ...sent.query, page } }, overlap: 0 };
-  },
-  total: (body) => pagination(body, 'totalRecords'),
-  numbered: true,
-};

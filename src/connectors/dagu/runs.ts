@@ -7,10 +7,10 @@ import type { KeySet, SliceContext, Stream, Window } from '../../core/stream.ts'
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
 import { at } from '../../reading/offset-list.ts';
-import { type Dagu, historyOf, readRun } from './client.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import { dagRunChildren, dagRuns } from './tables.ts';
 import { beganAt, dagRun, instantText, type Run, textOf } from './transform.ts';
-import { each, pagesOf, readingOf, statuses, type Workflow } from './workflow.ts';
+import { each, pagesOf, readingOf, type Workflow } from './workflow.ts';
 
 export const runs = (workflow: Workflow): Stream => ({
   by: 'changes',
@@ -58,15 +58,22 @@ async function* read(asked: Asked): Runs {
   const { dialect } = await workflow.found(signal);
   const isWanted = await filterOf(asked);
   const active = asked.backfill === undefined ? (await activeRuns(context)).filter(isWanted) : [];
-  const dagu = dialect === 'contract' ? undefined : { http: workflow.http, dialect, signal };
-  for await (const run of dagu ? history(asked, dagu, isWanted) : current(asked, active)) {
+  const details = async ([run, rows]: Listed, until: AbortSignal): Promise<Run> => {
+    if (run.isCurrent) return keyed(run, rows, context.clock);
+    const found = await dialect.run(run.dag_name, run.dag_run_id, until);
+    if (found === undefined) throw new Missing('the engine lists the run and answers 404 for it', 404);
+    // A summary may not say when its run was made, so which of several runs of one id it is.
+    return keyed(found, rows);
+  };
+  const listed = changed(asked, dialect, isWanted, active);
+  for await (const run of each(listed, ([run]) => keyOf(run), details, signal)) {
     shown.add(keyOf(run));
     yield run;
   }
-  /** A run of Dagu that is not in its list is asked for by its id before it counts as lost. */
+  /** A run that is not in the list is asked for by its id, where that can be, before it counts as lost. */
   const again = async (row: Run, until: AbortSignal): Promise<Run> => {
-    const id = dagu && textOf(row.told_run_id);
-    const found = id && (await readRun({ ...dagu, signal: until }, row.dag_name, id));
+    const id = textOf(row.told_run_id);
+    const found = id && (await dialect.run(row.dag_name, id, until));
     const run = found && keyed(found, await rowsOf(context, [found]));
     if (run && run.dag_run_id === row.dag_run_id) return run;
     const what = `${row.dag_name}: the engine no longer shows the run ${row.dag_run_id}`;
@@ -87,30 +94,6 @@ const filterOf = async ({ workflow: { dags }, context }: Asked): Promise<(run: R
   return ({ dag_name }) => names.has(dag_name);
 };
 
-/** The current execution of each named DAG by its status. One without an id and a start is noted: it may be any that was active. */
-async function* current({ workflow, context, signal, shown }: Asked, active: readonly Run[]): Runs {
-  for await (const { dag, run } of statuses(workflow, signal)) {
-    if (run === undefined || (run.dag_run_id === '' && run.state === 'idle')) continue;
-    if (run.dag_run_id !== '') yield keyed(run, await rowsOf(context, [run]), context.clock);
-    else {
-      const word = JSON.stringify(textOf(run.status)?.slice(0, 60));
-      workflow.note(`${dag}: the engine says ${word} without an id or a start of the run: it has no row`);
-      for (const row of active) if (row.dag_name === dag) shown.add(keyOf(row));
-    }
-  }
-}
-
-/** Dagu's history: the details of the runs that are new, recent, changed or not over. */
-async function* history(asked: Asked, dagu: Dagu, isWanted: (run: Run) => boolean): Runs {
-  const details = async ([run, rows]: Listed, signal: AbortSignal): Promise<Run> => {
-    const found = await readRun({ ...dagu, signal }, run.dag_name, run.dag_run_id);
-    if (found === undefined) throw new Missing('the engine lists the run and answers 404 for it', 404);
-    // A summary may not say when its run was made, so which of several runs of one id it is.
-    return keyed(found, rows);
-  };
-  yield* each(changed(asked, dagu, isWanted), ([run]) => keyOf(run), details, dagu.signal);
-}
-
 /** A summary, and the rows among which its own may be. */
 type Listed = readonly [run: Run, rows: readonly Run[]];
 
@@ -118,24 +101,34 @@ type Listed = readonly [run: Run, rows: readonly Run[]];
 const recent = days(3);
 
 /**
- * The summaries of a backfill's window, or of all time and a day of slack (runs are made meanwhile), that ask for their
- * details; the keys of the others go to `shown`.
+ * What the engine shows of a backfill's window, or of all time and a day of slack (runs are made meanwhile), where there is
+ * more to ask or to write; the keys of the others go to `shown`. A run without an id and a start may be any of `active`.
  */
 async function* changed(
-  { context, backfill, shown }: Asked,
-  dagu: Dagu,
+  { workflow, context, backfill, shown, signal }: Asked,
+  dialect: Dialect,
   isWanted: (run: Run) => boolean,
+  active: readonly Run[],
 ): AsyncGenerator<Listed, void, void> {
   const now = context.clock.getTime();
   const from = Math.max(1, Math.floor((backfill?.from?.getTime() ?? 0) / 1000));
   const to = Math.ceil((backfill?.to?.getTime() ?? now + days(1)) / 1000);
   const since = backfill === undefined ? BigInt(now - recent) * 1000n : 0n;
-  for await (const part of historyOf(dagu, { from, to })) {
+  for await (const part of dialect.history({ from, to }, signal)) {
     const listed = part.filter(isWanted);
     const rows = await rowsOf(context, listed);
     for (const run of listed) {
       const { dag_name, dag_run_id } = keyed(run, rows);
       const row = rows.find((one) => one.dag_run_id === dag_run_id && one.dag_name === dag_name);
+      const isNameless = run.dag_run_id === '';
+      if (isNameless && run.state !== 'idle') {
+        const word = JSON.stringify(textOf(run.status)?.slice(0, 60));
+        workflow.note(
+          `${dag_name}: the engine says ${word} without an id or a start of a run: it has no row`,
+        );
+        for (const one of active) if (one.dag_name === dag_name) shown.add(keyOf(one));
+      }
+      if (isNameless) continue;
       if (row && (beganAt(run) ?? since) < since && !differs(run, row)) shown.add(keyOf(row));
       else yield [run, rows];
     }
@@ -174,16 +167,8 @@ const storedRuns = async (
 
 /** What is kept of an earlier try. */
 const kept = [
-  ...[
-    'status',
-    'state',
-    'started_at',
-    'finished_at',
-    'trigger_type',
-    'trigger_actor',
-    'auto_retry_count',
-    'error',
-  ],
+  ...['status', 'state', 'started_at', 'finished_at'],
+  ...['trigger_type', 'trigger_actor', 'auto_retry_count', 'error'],
 ];
 
 /** The columns that tell runs apart and whether one has changed. The runs of one id come by their begin, those without last. */
@@ -226,10 +211,8 @@ const keyed = (run: Run, stored: readonly Run[], seenAt?: Date): Run => {
   const earlier = Array.isArray(row.earlier_tries) ? row.earlier_tries : [];
   const tries = isAnotherTry(run, row) ? [...earlier, row] : earlier;
   // In one order of members: Postgres gives them in another, which would count as a change.
-  const earlier_tries =
-    tries.length > 0
-      ? tries.map((one) => Object.fromEntries(kept.map((name) => [name, at(one, name)])))
-      : null;
+  const listed = tries.map((one) => Object.fromEntries(kept.map((name) => [name, at(one, name)])));
+  const earlier_tries = listed.length > 0 ? listed : null;
   return { ...run, earlier_tries, dag_run_id: row.dag_run_id, begun_at: begun_at ?? row.begun_at };
 };
 

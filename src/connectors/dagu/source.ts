@@ -2,20 +2,13 @@
 
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Opened } from '../connector.ts';
-import { type EngineSettings, findDialect, type HttpDeps, openHttp } from './client.ts';
+import { type EngineSettings, type HttpDeps, openHttp } from './client.ts';
 import { dags } from './dags.ts';
+import { findDialect } from './dialects/find.ts';
 import { runs } from './runs.ts';
-import type { Dialect } from './transform.ts';
 import type { Workflow } from './workflow.ts';
 
 export { openEngine } from './control.ts';
-
-/** In words, for `check`. */
-const about: Readonly<Record<Dialect, string>> = {
-  contract: 'API: status, start and stop of each DAG (contract); no history',
-  '1.30': 'API: runs and steps (/api/v2, Dagu 1.17 to 1.30)',
-  '2.x': 'API: runs and steps (/api/v1, Dagu 2)',
-};
 
 /**
  * Sends nothing yet. The dialect is found out once and kept while the source is open: open one for each run. Throws
@@ -36,7 +29,7 @@ export const openWorkflow = (
     async check(signal) {
       const { dialect, clock } = await found(signal);
       const which = named.length === 0 ? 'those of its list' : `${named.length} of WORKFLOW_DAGS`;
-      return { clock, account: undefined, dialect: [about[dialect], `DAGs: ${which}`], problems: [] };
+      return { clock, account: undefined, dialect: [dialect.about, `DAGs: ${which}`], problems: [] };
     },
   };
 };

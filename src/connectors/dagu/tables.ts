@@ -47,7 +47,7 @@ export const dagRuns = core.table(
   {
     dag_name: core.text('The DAG, see workflow.dags.name.').key(),
     dag_run_id: core.text('Id, else "started:" and the start; a reused id has "@" and its begin.').key(),
-    told_run_id: text('dagRunId|runId|requestId', 'The id as the source gives it; null if it gives none.'),
+    told_run_id: text('dagRunId', 'The id as the source gives it; null if it gives none.'),
     ...standing,
     earlier_tries: core
       .jsonb(

@@ -1,10 +1,10 @@
 /**
- * DAGs, runs and steps of all dialects to rows: first each member is given its column (tables.ts has their names), then
+ * DAGs, runs and steps of Dagu to rows (dialects/ makes its records of what other engines say): first each member is given its column (tables.ts has their names), then
  * the values are read by the types of the columns.
  */
 
-import { standingOf } from '../../core/dag-engine.ts';
-import { BadData, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { type EngineRun, standingOf } from '../../core/dag-engine.ts';
+import { BadData } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
@@ -14,9 +14,6 @@ import type { Transform } from '../../core/stream.ts';
 import type { ColumnType, DeclaredTable, Row, Table, Value } from '../../core/table.ts';
 import { formatInstant, type Instant, parseAnyInstant } from '../../core/time.ts';
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
-
-/** `contract`: `/api/v1` with an envelope · `1.30`: `/api/v2` of Dagu 1.17 to 1.30 · `2.x`: `/api/v1` of Dagu 2. */
-export type Dialect = 'contract' | '1.30' | '2.x';
 
 /**
  * One execution of a DAG by the columns of its table, as the transform receives it; `_extra` has what no column holds,
@@ -32,10 +29,12 @@ export interface Run {
   readonly steps?: readonly JsonObject[];
   /** True where `steps` names only some of the steps. */
   readonly isPartial?: boolean;
+  /** True where it is whole, and all that the engine shows of its DAG: its id may have named another run before. */
+  readonly isCurrent?: boolean;
   readonly [column: string]: Json;
 }
 
-const isFilled = (value: Json): boolean => value !== undefined && value !== null && value !== '';
+export const isFilled = (value: Json): boolean => value !== undefined && value !== null && value !== '';
 
 /** The columns of a table that name members of the record, and in `_extra` what is left of it. */
 const columnsOf = (record: JsonObject, { declared }: Pick<DeclaredTable, 'declared'>): JsonObject => {
@@ -79,20 +78,18 @@ export const instantText = (value: Json): string | undefined => {
 export const beganAt = ({ begun_at, queued_at, started_at }: Run): Instant | undefined =>
   [begun_at, queued_at, started_at].map(instantIn).find((one) => typeof one === 'bigint');
 
-/** The columns of a run or a step, with the status as a word, its number and its meaning. The source gives a word, a number or both. */
-const statedIn = (of: 'run' | 'step', record: JsonObject): JsonObject => {
-  const { status, statusLabel, statusText, ...members } = record;
-  const isWord = typeof status === 'string';
-  const label = textOf(statusLabel) ?? textOf(statusText) ?? (isWord ? status : undefined);
-  const { word, state } = standingOf(of, { label, code: typeof status === 'number' ? status : undefined });
+/** The columns of a run or a step, with the status as a word, its number and its meaning. */
+const statedIn = (of: 'run' | 'step', { status, statusLabel, ...members }: JsonObject): JsonObject => {
+  const code = typeof status === 'number' ? status : undefined;
+  const { word, state } = standingOf(of, { label: textOf(statusLabel), code });
   const columns = columnsOf(members, of === 'run' ? dagRuns : dagRunSteps);
-  return { ...columns, status: word, state, status_code: isWord ? null : status };
+  return { ...columns, status: word, state, status_code: status };
 };
 
-/** Dagu puts the definition of a step into `step`. The contract may name a step by a text alone. */
+/** Dagu puts the definition of a step into `step`. */
 const stepIn = (record: Json, kind: string): JsonObject => {
-  const { step, name: outer, ...members } = isObject(record) ? record : { name: record };
-  const { name = outer, depends = members.depends, ...definition } = isObject(step) ? step : {};
+  const { step, ...members } = isObject(record) ? record : {};
+  const { name, depends, ...definition } = isObject(step) ? step : {};
   const more = Object.keys(definition).length > 0 && { definition };
   return { ...statedIn('step', { ...members, ...more, depends }), kind, step_name: name };
 };
@@ -118,10 +115,9 @@ const madeAt = (log: Json): string | undefined => {
   return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 };
 
-/** A summary or the details of a run. `dag`: its name, where the request gives it. */
-export const runIn = (record: JsonObject, dag?: string): Run => {
-  const { name, nodes, steps = nodes, runningSteps, ...others } = record;
-  const listed = [steps, runningSteps].find((one) => Array.isArray(one)) ?? [];
+/** A summary or the details of a run. `runningNodes`: only some of its steps. */
+export const runIn = ({ name, nodes, runningNodes, ...others }: JsonObject): Run => {
+  const listed = [nodes, runningNodes].find((one) => Array.isArray(one)) ?? [];
   const found = listed.map((step) => stepIn(step, 'step'));
   const isHandler = ([key, value]: [string, Json]): boolean => handlers.includes(key) && isObject(value);
   for (const [key, value] of Object.entries(others).filter(isHandler))
@@ -130,44 +126,37 @@ export const runIn = (record: JsonObject, dag?: string): Run => {
   const columns = statedIn('run', members);
   return {
     ...columns,
-    dag_name: dag ?? textOf(name) ?? '',
+    dag_name: textOf(name) ?? '',
     dag_run_id: textOf(columns.told_run_id) ?? '',
     begun_at: madeAt(columns.log_path),
     steps: numbered(found),
-    isPartial: !Array.isArray(steps),
+    isPartial: !Array.isArray(nodes),
   };
 };
 
-/** A DAG by the columns of its table, with the status of its newest run. */
-export const dagOf = (columns: JsonObject, latest: Run | undefined): JsonObject => ({
-  ...{ ...columns, status: latest?.status, state: latest?.state },
-});
-
-/** A DAG of Dagu's list. One that never ran has a newest run without an id (measured on 1.30.2). */
+/** A DAG of Dagu's list, with the status of its newest run. One that never ran has a run without an id (measured on 1.30.2). */
 export const dagIn = (record: Json): JsonObject => {
   const { dag, latestDAGRun, ...others } = isObject(record) ? record : {};
   const { name, ...members } = { ...others, ...(isObject(dag) && dag) };
   const latest = isObject(latestDAGRun) ? runIn(latestDAGRun) : undefined;
-  return dagOf({ ...columnsOf(members, dags), name }, latest);
+  return { ...columnsOf(members, dags), name, status: latest?.status, state: latest?.state };
 };
 
-/**
- * `data` of the contract's envelope; the members of `details` ("execution details") count as those of the status. Throws
- * `Refused` for the envelope of an error, under any HTTP status.
- */
-export const payloadOf = (body: Json): JsonObject => {
-  const { status, data, message } = isObject(body) ? body : {};
-  if (status === 'error') throw new Refused(`answered with an error: ${textOf(message)}`, 200, []);
-  const { details, ...others } = status === 'success' && isObject(data) ? data : {};
-  return isObject(details) ? { ...others, ...details } : { ...others, ...(isFilled(details) && { details }) };
+/** What a state means for a hand-off: an idle run was made and has not begun. */
+const meanings: Readonly<Record<string, EngineRun['state']>> = {
+  ...{ active: 'active', idle: 'active', succeeded: 'succeeded', failed: 'failed', aborted: 'failed' },
 };
 
-/** The current execution in a status of the contract. Throws `UnexpectedContent` where the status has no state. */
-export const currentRun = (body: Json, dag: string): Run => {
-  const run = runIn(payloadOf(body), dag);
-  if (run.status === null) throw new UnexpectedContent(`the status of ${dag} has no word for its state`);
-  const begun_at = instantText(run.started_at);
-  return { ...run, begun_at, dag_run_id: run.dag_run_id || (begun_at ? `started:${begun_at}` : '') };
+/** A run as hand-offs see it. */
+export const engineRun = (run: Run): EngineRun => {
+  const started = instantText(run.started_at);
+  return {
+    runId: textOf(run.told_run_id),
+    params: textOf(run.params),
+    state: meanings[String(run.state)] ?? 'unknown',
+    label: textOf(run.status) ?? 'unknown',
+    startedAt: started === undefined ? undefined : new Date(started),
+  };
 };
 
 type Read = (r: Reading, record: JsonObject, column: string) => Value;
@@ -219,7 +208,7 @@ export const dag: Transform = (record) => {
 
 /** A `Run` with its steps. */
 export const dagRun: Transform = (record) => {
-  const { steps, isPartial, ...run } = record as Run;
+  const { steps, isPartial, isCurrent: _, ...run } = record as Run;
   const { dag_name, dag_run_id } = run;
   const r = new Reading('workflow.dag_runs', 'run', { id: dag_run_id });
   const row = rowOf(r, dagRuns, run);

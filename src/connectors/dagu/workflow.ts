@@ -4,8 +4,8 @@ import { TidemarkError, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Http, Json } from '../../core/request.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
-import { type findDialect, ofOneRequest, sendOptional, statusRequest } from './client.ts';
-import { currentRun } from './transform.ts';
+import { ofOneRequest } from './client.ts';
+import type { Dialect } from './dialects/dialect.ts';
 
 export interface Workflow {
   readonly http: Http;
@@ -13,8 +13,8 @@ export interface Workflow {
   readonly dags: readonly string[];
   /** Reports a warning of the run. */
   readonly note: (message: string) => void;
-  /** The dialect; the engine is asked once. */
-  readonly found: (signal: AbortSignal) => ReturnType<typeof findDialect>;
+  /** The dialect, and the engine's clock where it sends one; the engine is asked once. */
+  readonly found: (signal: AbortSignal) => Promise<{ dialect: Dialect; clock: Date | undefined }>;
 }
 
 /** Records are made of several answers, so a reject keeps the record as it was made: a replay maps the same. */
@@ -54,12 +54,3 @@ export async function* each<T, R>(
     else yield result;
   if (failure !== undefined) throw failure;
 }
-
-/** The current execution of each named DAG by its status of the contract; without `run` the engine does not know the DAG. */
-export const statuses = ({ http, dags }: Workflow, signal: AbortSignal) => {
-  const ask = async (dag: string, until: AbortSignal) => {
-    const answer = await sendOptional({ http, signal: until }, statusRequest(dag));
-    return { dag, run: answer && currentRun(answer.body, dag) };
-  };
-  return each(dags, (dag) => dag, ask, signal);
-};

@@ -1,0 +1,50 @@
+/** Which dialect an engine speaks. */
+
+import { AuthFailed, Misconfigured, Missing, type TidemarkError, Transient } from '../../../core/errors.ts';
+import type { Http, Json, Request } from '../../../core/request.ts';
+import { firstOf, ofOneRequest } from '../client.ts';
+import { contract, recordOf, statusRequest } from './contract.ts';
+import type { Dialect } from './dialect.ts';
+import { v1_30 } from './v1-30.ts';
+import { listIn, listRequest, v2 } from './v2.ts';
+
+/** By Dagu's `auth.mode`, which is basic or builtin; 1.x has Basic and one token. */
+const loginHint =
+  'Where Dagu has Basic authentication, set WORKFLOW_USERNAME and WORKFLOW_PASSWORD; where it has users of its own, set WORKFLOW_TOKEN to an API key.';
+
+/** What is asked, and what throws where the answer is not of the dialect. */
+type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) => unknown];
+
+/**
+ * The dialect of the first request that is answered in it, and the engine's clock where it sends one: the status of a
+ * named DAG (the contract promises that alone), else Dagu's list. Throws `Missing` where all are answered with 404
+ * although DAGs are named, `Misconfigured` where there is neither a list nor a name, `AuthFailed` with what to set, and
+ * otherwise the first other error that was met.
+ */
+export const findDialect = async (http: Http, dags: readonly string[], signal: AbortSignal) => {
+  const named = contract(http, dags);
+  const statusOf = (dag: string): Probe => [named, statusRequest(dag), (body) => recordOf(body, dag)];
+  const lists: readonly Probe[] = [
+    [v2(http), listRequest('/api/v1'), listIn('dags')],
+    [v1_30(http), listRequest('/api/v2'), listIn('dags')],
+  ];
+  const probes = [...dags.slice(0, 1).map(statusOf), ...lists, ...dags.slice(1).map(statusOf)];
+  let failure: TidemarkError | undefined;
+  for (const [dialect, request, check] of probes)
+    try {
+      const { body, date } = await http.send(request, signal);
+      check(body);
+      return { dialect, clock: date };
+    } catch (error) {
+      if (error instanceof AuthFailed)
+        throw new AuthFailed(`${error.message} ${loginHint}`, { cause: error });
+      const met = ofOneRequest(error);
+      if (failure === undefined || failure instanceof Missing) failure = met;
+    }
+  const hint = 'Check WORKFLOW_BASE_URL and WORKFLOW_DAGS';
+  if (dags.length > 0 && failure instanceof Missing)
+    throw new Missing(`${http.origin} has none of the DAGs ${firstOf(dags)}. ${hint}`, 404);
+  if (dags.length > 0 || failure instanceof Transient) throw failure;
+  const why = `shows no list of its DAGs (${failure?.message})`;
+  throw new Misconfigured(`${http.origin} ${why}. ${hint}: an engine without a list needs names`);
+};
