@@ -18,9 +18,13 @@ create table if not exists tracker.issue_status_intervals (
   entered_by text,
   entered_date date not null,
   left_date date,
+  is_inferred boolean not null default false,
   primary key (source_id, issue_id, sequence)
 );
-comment on table tracker.issue_status_intervals is 'Stays of issues in a status, from the changelog; one row per issue and stay.';
+alter table tracker.issue_status_intervals add column if not exists is_inferred boolean not null default false;
+create index if not exists issue_status_intervals_inferred
+  on tracker.issue_status_intervals (source_id, issue_id) where is_inferred;
+comment on table tracker.issue_status_intervals is 'Stays of issues in a status, from the changelog; the last is in the status of the issue; one row per issue and stay.';
 comment on column tracker.issue_status_intervals.source_id is 'The source, see ops.sources.';
 comment on column tracker.issue_status_intervals.issue_id is 'The issue, see tracker.issues.id.';
 comment on column tracker.issue_status_intervals.sequence is 'Place of the stay in the history of the issue, from 0.';
@@ -34,6 +38,7 @@ comment on column tracker.issue_status_intervals.left_at is 'When it left the st
 comment on column tracker.issue_status_intervals.entered_by is 'Who moved it there, see tracker.users.id.';
 comment on column tracker.issue_status_intervals.entered_date is 'Day of entered_at, not before that of the creation.';
 comment on column tracker.issue_status_intervals.left_date is 'Day of left_at, not before that of the creation.';
+comment on column tracker.issue_status_intervals.is_inferred is 'True where no change says so: the changes end with another status than that of the issue, or one names a status without an id.';
 
 create table if not exists tracker.issue_facts (
   source_id smallint not null,
@@ -54,8 +59,13 @@ create table if not exists tracker.issue_facts (
   comment_count integer not null,
   last_comment_at timestamptz,
   first_response_at timestamptz,
+  began_at timestamptz,
+  unjoined_changes integer not null default 0,
   primary key (source_id, issue_id)
 );
+alter table tracker.issue_facts
+  add column if not exists began_at timestamptz, add column if not exists unjoined_changes integer not null default 0;
+create index if not exists issue_facts_unjoined on tracker.issue_facts (source_id, issue_id) where unjoined_changes > 0;
 comment on table tracker.issue_facts is 'What follows from the history of an issue, one row per issue.';
 comment on column tracker.issue_facts.source_id is 'The source, see ops.sources.';
 comment on column tracker.issue_facts.issue_id is 'The issue, see tracker.issues.id.';
@@ -75,6 +85,8 @@ comment on column tracker.issue_facts.priority_changes is 'How often its priorit
 comment on column tracker.issue_facts.comment_count is 'Live comments.';
 comment on column tracker.issue_facts.first_response_at is 'When the first live comment of anyone but the reporter was written (UTC); at a service desk, that the customer sees; null: none.';
 comment on column tracker.issue_facts.last_comment_at is 'When the last live comment was written (UTC); null: none.';
+comment on column tracker.issue_facts.began_at is 'When it was created, or its first followed change where that is older (UTC): imported histories may be older than their issue.';
+comment on column tracker.issue_facts.unjoined_changes is 'Followed changes that do not begin with the value that the change before ended with.';
 
 create table if not exists tracker.flow_daily (
   source_id smallint not null,
@@ -149,8 +161,12 @@ create table if not exists tracker.issue_value_intervals (
   value_id text,
   value_text text,
   valid_from timestamptz not null,
-  valid_to timestamptz
+  valid_to timestamptz,
+  is_inferred boolean not null default false
 );
+alter table tracker.issue_value_intervals add column if not exists is_inferred boolean not null default false;
+create index if not exists issue_value_intervals_inferred
+  on tracker.issue_value_intervals (source_id, issue_id) where is_inferred;
 create index if not exists issue_value_intervals_issue on tracker.issue_value_intervals (source_id, issue_id);
 comment on table tracker.issue_value_intervals is 'Values of fields over time, of issues and fields with changes, and of sprints and fix versions; one row per issue, field, value and interval.';
 comment on column tracker.issue_value_intervals.source_id is 'The source, see ops.sources.';
@@ -161,6 +177,38 @@ comment on column tracker.issue_value_intervals.value_id is 'The value, as id wh
 comment on column tracker.issue_value_intervals.value_text is 'The value, as people read it; null: none, or known by its id.';
 comment on column tracker.issue_value_intervals.valid_from is 'When it began (UTC).';
 comment on column tracker.issue_value_intervals.valid_to is 'When it ended (UTC); null: it has not.';
+comment on column tracker.issue_value_intervals.is_inferred is 'True where no change says so: the changes end with another value than that of the issue, or one names a value without an id.';
+
+create table if not exists tracker.value_names (
+  source_id smallint not null,
+  kind text not null,
+  name text not null,
+  value_id text not null,
+  primary key (source_id, kind, name, value_id)
+);
+comment on table tracker.value_names is 'Names that statuses, people, priorities, sprints and versions have or had, from their lists and from changes; kept for changes that give a name and no id. Never deleted.';
+comment on column tracker.value_names.source_id is 'The source, see ops.sources.';
+comment on column tracker.value_names.kind is 'status, person, priority, sprint or version.';
+comment on column tracker.value_names.name is 'The name.';
+comment on column tracker.value_names.value_id is 'What has or had the name, by its id.';
+
+create table if not exists tracker.history_names (
+  source_id smallint not null,
+  issue_id bigint not null,
+  field_name text not null,
+  kind text not null,
+  name text not null,
+  is_known boolean not null,
+  primary key (source_id, issue_id, field_name, name)
+);
+create index if not exists history_names_name on tracker.history_names (source_id, kind, name);
+comment on table tracker.history_names is 'Names that changes of an issue give without an id; one row per issue, field and name. Most warehouses have none.';
+comment on column tracker.history_names.source_id is 'The source, see ops.sources.';
+comment on column tracker.history_names.issue_id is 'The issue, see tracker.issues.id.';
+comment on column tracker.history_names.field_name is 'status, or what the field is, see tracker.followed_fields.';
+comment on column tracker.history_names.kind is 'See tracker.value_names.kind.';
+comment on column tracker.history_names.name is 'The name.';
+comment on column tracker.history_names.is_known is 'True where exactly one value of the site has or had it.';
 
 create table if not exists tracker.touched (
   source_id smallint not null,

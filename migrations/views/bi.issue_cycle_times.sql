@@ -13,7 +13,7 @@ select
   case when f.is_done then f.last_done_at end as done_at,
   (case when f.is_done then f.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
   round(
-    case when f.is_done then greatest(0, extract(epoch from f.last_done_at - i.created_at)) end / 86400, 3
+    case when f.is_done then extract(epoch from f.last_done_at - f.began_at) end / 86400, 3
   )::numeric(18,3) as lead_time_days,
   round(
     case
@@ -62,7 +62,7 @@ comment on column bi.issue_cycle_times.first_started_at is 'When it was first in
 comment on column bi.issue_cycle_times.first_done_at is 'When it was first done (UTC); null if never.';
 comment on column bi.issue_cycle_times.done_at is 'When it last became done (UTC); null while it is not done.';
 comment on column bi.issue_cycle_times.done_date is 'Day of done_at in the reporting time zone.';
-comment on column bi.issue_cycle_times.lead_time_days is 'Days of 24 hours from creation to done_at.';
+comment on column bi.issue_cycle_times.lead_time_days is 'Days of 24 hours from creation (or the oldest change, where that is older, as imported ones may be) to done_at.';
 comment on column bi.issue_cycle_times.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null if it was never in progress.';
 comment on column bi.issue_cycle_times.todo_days is 'Days spent in statuses of the category todo, until now.';
 comment on column bi.issue_cycle_times.in_progress_days is 'Days spent in statuses of the category in_progress, until now.';

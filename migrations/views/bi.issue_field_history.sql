@@ -12,7 +12,8 @@ select
   null::numeric(18,4) as value_number,
   h.entered_at as valid_from,
   h.left_at as valid_to,
-  h.is_current
+  h.is_current,
+  h.is_inferred
 from bi.issue_status_history h
 where h.is_current or h.left_at > h.entered_at
 union all
@@ -70,7 +71,8 @@ select
   )::numeric(18,4),
   v.valid_from,
   v.valid_to,
-  v.valid_to is null
+  v.valid_to is null,
+  v.is_inferred
 from tracker.issue_value_intervals v
 join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
 join ops.sources s on s.source_id = i.source_id
@@ -102,10 +104,12 @@ select
   (
     case when f.field_name = 'story_points' and abs(i.story_points) < 1e13 then i.story_points end
   )::numeric(18,4),
-  i.created_at,
+  coalesce(b.began_at, i.created_at),
   null,
-  true
+  true,
+  false
 from tracker.shown_issues i
+left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
 join (
   select
     w.source_id,
@@ -156,6 +160,7 @@ comment on column bi.issue_field_history.field_id is 'Field id of the source, e.
 comment on column bi.issue_field_history.value_id is 'The value as id: status, account, priority, sprint, version; null if empty, or where values have no ids.';
 comment on column bi.issue_field_history.value_text is 'The value as people read it: names of today, of what is gone the name at the time; null if empty.';
 comment on column bi.issue_field_history.value_number is 'Story points as a number, to four decimals; as of one instant they may be summed.';
-comment on column bi.issue_field_history.valid_from is 'Since when it held (UTC); of the first value when the issue was created.';
+comment on column bi.issue_field_history.valid_from is 'Since when it held (UTC); of the first value when the issue was created, or its oldest change where that is older, as imported ones may be.';
 comment on column bi.issue_field_history.valid_to is 'Until when it held (UTC), exclusive; null for what holds today. Where no change says when a sprint or version went, the last change of the issue.';
 comment on column bi.issue_field_history.is_current is 'True for what holds today.';
+comment on column bi.issue_field_history.is_inferred is 'True where no change says so: the changes end with another value than that of the issue (the last interval then begins, or that of a sprint or version ends, with the resolution of a done issue, else with the last change of the issue), or a change names its value without an id, and not exactly one value has or had the name.';

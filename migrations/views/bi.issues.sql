@@ -73,7 +73,7 @@ select
   (
     select sp.name
     from tracker.sprint_issue_facts f
-    join tracker.sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id
+    join tracker.shown_sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id
     where f.source_id = i.source_id
       and f.issue_id = i.id
       and f.removed_at is null
@@ -89,7 +89,7 @@ select
   case when f.is_done then f.last_done_at end as done_at,
   (case when f.is_done then f.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
   round(
-    case when f.is_done then greatest(0, extract(epoch from f.last_done_at - i.created_at)) end / 86400, 3
+    case when f.is_done then extract(epoch from f.last_done_at - f.began_at) end / 86400, 3
   )::numeric(18,3) as lead_time_days,
   round(
     case
@@ -170,7 +170,7 @@ comment on column bi.issues.first_assigned_at is 'When it was assigned for the f
 comment on column bi.issues.first_started_at is 'When it was first in progress (UTC); null: never.';
 comment on column bi.issues.done_at is 'When it last became done (UTC); null while it is not done.';
 comment on column bi.issues.done_date is 'Day of done_at in the reporting time zone.';
-comment on column bi.issues.lead_time_days is 'Days of 24 hours from created_at to done_at; null while it is not done. For medians and averages, not for sums.';
+comment on column bi.issues.lead_time_days is 'Days of 24 hours from created_at (or the oldest change, where that is older, as imported ones may be) to done_at; null while it is not done. For medians and averages, not for sums.';
 comment on column bi.issues.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null while it is not done, or if it was never in progress.';
 comment on column bi.issues.status_entered_at is 'When it entered its status of now (UTC).';
 comment on column bi.issues.reopen_count is 'How often it was done and then no longer. May be summed.';

@@ -4,8 +4,9 @@ select
   c.check_name,
   c.severity,
   c.description,
-  coalesce(f.offending_rows, 0) as offending_rows,
-  coalesce(f.offending_rows, 0) = 0 or c.severity = 'info' as is_ok
+  coalesce(f.offending_rows, h.offending_rows, 0) as offending_rows,
+  coalesce(f.offending_rows, h.offending_rows, 0) = 0 or c.severity = 'info' as is_ok,
+  h.example_key
 from ops.sources s
 join (
   values
@@ -27,6 +28,9 @@ join (
     ('tracker', 'worklogs_without_issue', 'warning', 'worklogs whose issue is not in the warehouse'),
     ('tracker', 'sprint_issues_without_sprint', 'warning', 'members of sprints that are not in the warehouse'),
     ('tracker', 'sprint_issues_without_issue', 'warning', 'members of sprints that are no issues in the warehouse'),
+    ('tracker', 'histories_ending_elsewhere', 'warning', 'fields of issues whose changes end with another value than the issue has, see is_inferred in bi.issue_field_history'),
+    ('tracker', 'changes_that_do_not_join', 'warning', 'changes that do not begin with the value that the change of the field before ended with, see bi.issue_changes'),
+    ('tracker', 'names_without_id', 'warning', 'names in changes of issues that have no id and are not those of exactly one status, person, priority, sprint or version'),
     ('ads', 'campaigns_without_account', 'warning', 'campaigns whose ad account is not in the warehouse'),
     ('ads', 'ad_sets_without_campaign', 'warning', 'ad sets whose campaign is not in the warehouse'),
     ('ads', 'ads_without_ad_set', 'warning', 'ads whose ad set is not in the warehouse'),
@@ -161,7 +165,36 @@ left join (
   join ops.sources s on s.name = d.source
   where d.definition_errors > 0
   group by s.source_id
-) f (source_id, check_name, offending_rows) on f.source_id = s.source_id and f.check_name = c.check_name;
+) f (source_id, check_name, offending_rows) on f.source_id = s.source_id and f.check_name = c.check_name
+left join (
+  select v.source_id, 'histories_ending_elsewhere', count(*), min(i.key)
+  from (
+    select source_id, issue_id, field_name
+    from tracker.issue_value_intervals
+    where is_inferred and case when field_name in ('sprint', 'fix_versions') then value_id is not null else valid_to is null end
+    group by source_id, issue_id, field_name
+    union all
+    select t.source_id, t.issue_id, 'status'
+    from tracker.issue_status_intervals t
+    -- The first stay of an issue without changes has no status.
+    join tracker.issue_status_intervals b on b.source_id = t.source_id and b.issue_id = t.issue_id and b.sequence = 0
+    where t.is_inferred and t.left_at is null and coalesce(b.status_ref, b.status_text) is not null
+  ) v
+  join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
+  group by v.source_id
+  union all
+  select t.source_id, 'changes_that_do_not_join', sum(t.unjoined_changes), min(i.key)
+  from tracker.issue_facts t
+  join tracker.issues i on i.source_id = t.source_id and i.id = t.issue_id
+  where t.unjoined_changes > 0
+  group by t.source_id
+  union all
+  select n.source_id, 'names_without_id', count(*), min(i.key)
+  from tracker.history_names n
+  join tracker.issues i on i.source_id = n.source_id and i.id = n.issue_id
+  where not n.is_known
+  group by n.source_id
+) h (source_id, check_name, offending_rows, example_key) on h.source_id = s.source_id and h.check_name = c.check_name;
 
 comment on view bi.quality_checks is 'What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.';
 comment on column bi.quality_checks.source is 'The source, see ops.sources.name.';
@@ -170,3 +203,4 @@ comment on column bi.quality_checks.severity is 'error (figures may be wrong or 
 comment on column bi.quality_checks.description is 'What the offending rows are.';
 comment on column bi.quality_checks.offending_rows is 'How many there are now. Of one check it may be summed over sources.';
 comment on column bi.quality_checks.is_ok is 'True when there are none, or the check only counts.';
+comment on column bi.quality_checks.example_key is 'Key of an issue that one of the rows is of; null where there are none, and of checks that name no issue.';

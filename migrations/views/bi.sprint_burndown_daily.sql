@@ -23,7 +23,7 @@ select
   )::numeric(28,4) as ideal_points,
   bound.first_day as start_date,
   bound.planned_day as planned_end_date
-from tracker.sprints sp
+from tracker.shown_sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
 cross join lateral (

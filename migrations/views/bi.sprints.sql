@@ -29,7 +29,7 @@ select
   (
     case when not sp.state in ('active', 'future') then sp.completed_at end at time zone ops.reporting_time_zone()
   )::date as completed_date
-from tracker.sprints sp
+from tracker.shown_sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
 cross join lateral (

@@ -92,7 +92,9 @@ test('no value of a source makes a view fail', async () => {
     `select field_id, value_text, value_number from bi.issue_custom_fields where issue_key = 'PROJ-1' and field_id in ('a', 'd', 'e') order by field_id, value_number_in_field`,
     [`a | 1${'0'.repeat(400)} | -`, 'd | [1] | -', 'd | {"x": null} | -', 'e | 1e5 | -'],
   );
+  // Both lists have the first, and the issue has neither.
   await shows(`select sprint_id, issue_key, removed_at::text from bi.sprint_issues order by sprint_id`, [
+    '1 | PROJ-1 | 9999-12-31 23:59:59+00',
     '2 | PROJ-1 | 2024-01-01',
   ]);
 });

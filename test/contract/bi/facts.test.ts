@@ -14,14 +14,25 @@ const history = fc.integer({ min: 1, max: 30 });
 const lists = of("''", "'1'", "'1, 2'", "'2'", "'3'", "'9, 1'", 'null');
 const points = of('null', "'3'", "'5.5'", "'no number'", "''");
 
-const change = (field: string, name: string, value: fc.Arbitrary<string | number>) =>
-  fc.tuple(history, issue, at, value, value).map(
+/** A value by its id and its name; sometimes by the name alone. */
+const named = (value: fc.Arbitrary<string | number>) =>
+  fc.tuple(value, of('name', 'name', 'id', 'none')).map(([id, by]) => ({
+    id: by === 'none' ? 'null' : id,
+    text: by === 'id' || id === 'null' || id === "''" ? id : `'Name ' || ${id}`,
+  }));
+
+const numbered = (value: fc.Arbitrary<string | number>) => value.map((id) => ({ id, text: id }));
+
+const change = (field: string, name: string, values: fc.Arbitrary<string | number>) => {
+  const value = field === 'customfield_8' ? numbered(values) : named(values);
+  return fc.tuple(history, issue, at, value, value).map(
     ([id, of, when, from, to]) => `insert into tracker.issue_changelog
       (source_id, history_id, item, issue_id, changed_at, author_id, field_id, field_name, from_id, from_text, to_id, to_text)
-      values (1, ${id}, ${field.length}, ${of}, ${when}, 'ann', '${field}', '${name}', ${from}, ${from}, ${to}, ${to})
+      values (1, ${id}, ${field.length}, ${of}, ${when}, 'ann', '${field}', '${name}', ${from.id}, ${from.text}, ${to.id}, ${to.text})
       on conflict (source_id, history_id, item) do update
         set issue_id = excluded.issue_id, changed_at = excluded.changed_at, to_id = excluded.to_id, to_text = excluded.to_text`,
   );
+};
 
 const pair = (table: string, columns: string) =>
   fc.oneof(
@@ -70,6 +81,8 @@ const step = fc.oneof(
       'security_level = null',
       `assignee_id = 'bob'`,
       'assignee_id = null',
+      'priority_id = 2',
+      'priority_id = null',
       'story_points = 8',
     ),
   ),
@@ -115,6 +128,33 @@ const step = fc.oneof(
     weight: 4,
   },
   pair('issue_sprints', 'source_id, issue_id, sprint_id'),
+  // What no board lists, an issue may close.
+  fc.tuple(issue, sprint, of('active', 'closed'), at).map(
+    ([
+      i,
+      s,
+      state,
+      completed,
+    ]) => `insert into tracker.issue_sprints (source_id, issue_id, sprint_id, state, completed_at)
+      values (1, ${i}, ${s}, '${state}', ${completed})
+      on conflict (source_id, issue_id, sprint_id) do update set state = excluded.state, completed_at = excluded.completed_at`,
+  ),
+  sprint.map(
+    (id) => `insert into tracker.board_sprints (source_id, board_id, sprint_id)
+    values (1, 7, ${id}) on conflict do nothing`,
+  ),
+  sprint.map((id) => `delete from tracker.board_sprints where sprint_id = ${id}`),
+  // People, statuses, priorities and sprints get names, and two may have the same.
+  fc
+    .tuple(of('statuses', 'priorities', 'sprints'), sprint, of(1, 2, 4, 77))
+    .map(([table, id, as]) => `update tracker.${table} set name = 'Name ${as}' where id = ${id}`),
+  fc.tuple(of('ann', 'bob', 'cid'), of('ann', 'bob')).map(
+    ([
+      id,
+      name,
+    ]) => `insert into tracker.users (source_id, id, display_name) values (1, '${id}', 'Name ${name}')
+      on conflict (source_id, id) do update set display_name = excluded.display_name`,
+  ),
   pair('sprint_issues', 'source_id, issue_id, sprint_id'),
   fc.tuple(history, issue, at).map(
     ([id, of, when]) => `insert into tracker.comments
@@ -153,6 +193,7 @@ const vocabulary = `
   insert into tracker.fields (source_id, id, name, custom, role) values
     (1, 'customfield_7', 'Sprint', true, 'sprint'),
     (1, 'customfield_8', 'Story Points', true, 'story_points');
+  insert into tracker.priorities (source_id, id, name) values (1, 1, 'Urgent'), (1, 2, 'Normal');
   insert into tracker.sprints (source_id, id, name, state, start_at, end_at, completed_at)
     select 1, n, 'S', 'closed', at, at + interval '4 days', at + interval '5 days'
     from generate_series(1, 3) n, lateral (select timestamptz '2024-03-01Z' + n * interval '100 hours' as at) t;

@@ -100,8 +100,9 @@ test.each([
       'PROJ-1 | ann | Ann | - | 2024-01-02 | 2024-01-03 | false',
       'PROJ-1 | gone | Long Gone | - | 2024-01-03 | 2024-01-04 | false',
       'PROJ-1 | - | - | - | 2024-01-04 | 2024-01-05 | false',
-      // The issue itself knows best who it is now.
-      'PROJ-1 | bob | Bob | - | 2024-01-05 | - | true',
+      'PROJ-1 | ann | Ann | - | 2024-01-05 | 2024-03-01 | false',
+      // No change says so, but the issue itself knows best who it is now.
+      'PROJ-1 | bob | Bob | - | 2024-03-01 | - | true',
       'PROJ-2 | - | - | - | 2024-01-01 | - | true',
     ],
   ],
@@ -136,9 +137,10 @@ test.each([
     'sprint',
     [
       'PROJ-1 | 1 | One | - | 2024-01-01 | 2024-01-05 | false',
-      'PROJ-1 | 3 | Three | - | 2024-01-01 | - | true',
       'PROJ-1 | 1 | One | - | 2024-01-06 | 2024-01-07 | false',
       'PROJ-1 | 2 | Two | - | 2024-01-06 | - | true',
+      // A change of sprints names all of them, and this one is in none.
+      'PROJ-1 | 3 | Three | - | 2024-03-01 | - | true',
       'PROJ-2 | 9 | Sprint 9 | - | 2024-01-05 | 2024-03-01 | false',
     ],
   ],

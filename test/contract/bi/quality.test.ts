@@ -16,10 +16,10 @@ test('in an empty warehouse every source has its checks, and all are well', asyn
   await shows(
     `select source, count(*), sum(offending_rows), bool_and(is_ok) from bi.quality_checks group by 1 order by 1`,
     [
-      'elsewhere | 18 | 0 | true',
+      'elsewhere | 21 | 0 | true',
       'engine | 8 | 0 | true',
       'platform | 12 | 0 | true',
-      'tracker | 18 | 0 | true',
+      'tracker | 21 | 0 | true',
     ],
   );
 });

@@ -43,6 +43,53 @@ begin
 end
 $$;
 
+-- Notes the names of written rows. Arguments: what has them, the columns of the name and of the id.
+create or replace function tracker.note_names() returns trigger
+language plpgsql as $$
+begin
+  execute format(
+    'insert into tracker.value_names (source_id, kind, name, value_id)
+      select w.source_id, %1$L, w.name, w.id
+      from (select distinct source_id, btrim(%2$I) as name, %3$I::text as id from written) w
+      where w.name <> '''' and not exists (
+        select from tracker.value_names n
+        where n.source_id = w.source_id and n.kind = %1$L and n.name = w.name and n.value_id = w.id
+      )
+      order by 1, 2, 3, 4 on conflict do nothing',
+    tg_argv[0], tg_argv[1], tg_argv[2]
+  );
+  return null;
+end
+$$;
+
+-- Notes the names of written changes that have ids.
+create or replace function tracker.note_names_of_changes() returns trigger
+language plpgsql as $$
+begin
+  execute tracker.names_in_changes('written');
+  return null;
+end
+$$;
+
+-- A new name may be that of changes without an id, or make it ambiguous.
+create or replace function tracker.note_named() returns trigger
+language plpgsql as $$
+declare
+  of_source smallint;
+begin
+  for of_source in select distinct source_id from written order by source_id loop
+    perform tracker.lock_names(of_source, false);
+    insert into tracker.touched
+    select of_source, 'all', array_agg(distinct h.issue_id)
+    from written w
+    join tracker.history_names h on h.source_id = w.source_id and h.kind = w.kind and h.name = w.name
+    where w.source_id = of_source
+    having count(*) > 0;
+  end loop;
+  return null;
+end
+$$;
+
 -- The list of a sprint counts for issues that are not known to be in it.
 create or replace function tracker.note_sprint_lists() returns trigger
 language plpgsql as $$
@@ -65,6 +112,47 @@ begin
 end
 $$;
 
+-- An issue that names a sprint as closed closes it where no board lists it (tracker.shown_sprints). What is written is
+-- that, or which boards list sprints.
+create or replace function tracker.note_unlisted_sprints() returns trigger
+language plpgsql as $$
+declare
+  of_rows text := case tg_op
+    when 'INSERT' then 'select * from written'
+    when 'DELETE' then 'select * from former'
+    else 'select * from written union all select * from former'
+  end;
+  changed record;
+begin
+  for changed in execute format(
+    'select w.source_id, array_agg(distinct w.sprint_id) as ids
+    from (%s) w
+    join tracker.sprints s on s.source_id = w.source_id and s.id = w.sprint_id and s.state <> ''closed''
+    where %s
+    group by w.source_id
+    order by w.source_id',
+    of_rows,
+    case tg_table_name
+      when 'issue_sprints' then 'w.state = ''closed'' and not exists (
+        select from tracker.board_sprints l where l.source_id = w.source_id and l.sprint_id = w.sprint_id
+      )'
+      else 'exists (
+        select from tracker.issue_sprints i
+        where i.source_id = w.source_id and i.sprint_id = w.sprint_id and i.state = ''closed''
+      )'
+    end
+  ) loop
+    perform tracker.lock_facts(changed.source_id, true);
+    insert into tracker.touched
+    select changed.source_id, 'sprints', array_agg(distinct issue_id)
+    from tracker.sprint_issue_facts
+    where source_id = changed.source_id and sprint_id = any (changed.ids)
+    having count(*) > 0;
+  end loop;
+  return null;
+end
+$$;
+
 -- Which fields hold sprints and story points, and which are followed, decides how all history is read.
 create or replace function tracker.note_fields() returns trigger
 language plpgsql as $$
@@ -74,6 +162,7 @@ begin
   for changed in select source_id from ops.sources order by source_id loop
     continue when not tracker.find_fields(changed);
     perform tracker.lock_facts(changed, true);
+    perform tracker.find_names(changed);
     insert into tracker.touched
     select changed, 'all', array_agg(issue_id)
     from tracker.issue_facts
@@ -113,15 +202,15 @@ begin
   for kept in
     select *
     from (values
-      ('issues', 'note_issues(''id'')'),
-      ('issue_changelog', 'note_issues(''issue_id'')'),
-      ('issue_sprints', 'note_issues(''issue_id'')'),
-      ('issue_versions', 'note_issues(''issue_id'')'),
-      ('comments', 'note_issues(''issue_id'')'),
-      ('sprint_issues', 'note_sprint_lists()'),
-      ('fields', 'note_fields()'),
+      ('facts', 'issues', 'note_issues(''id'')'),
+      ('facts', 'issue_changelog', 'note_issues(''issue_id'')'),
+      ('facts', 'issue_sprints', 'note_issues(''issue_id'')'),
+      ('facts', 'issue_versions', 'note_issues(''issue_id'')'),
+      ('facts', 'comments', 'note_issues(''issue_id'')'),
+      ('facts', 'sprint_issues', 'note_sprint_lists()'),
+      ('facts', 'fields', 'note_fields()'),
       (
-        'statuses',
+        'facts', 'statuses',
         format(
           'note_dependents(%L, %L, %L)', 'all',
           'select issue_id from tracker.issue_status_intervals where source_id = $1 and status_ref = any ($2::text[])',
@@ -129,14 +218,22 @@ begin
         )
       ),
       (
-        'sprints',
+        'facts', 'sprints',
         format(
           'note_dependents(%L, %L, %L, %L, %L, %L, %L)', 'sprints',
           'select issue_id from tracker.sprint_issue_facts where source_id = $1 and sprint_id = any ($2)',
           'state', 'start_at', 'end_at', 'completed_at', '_deleted_at'
         )
-      )
-    ) as t (name, call)
+      ),
+      ('sprints', 'issue_sprints', 'note_unlisted_sprints()'),
+      ('sprints', 'board_sprints', 'note_unlisted_sprints()'),
+      ('names', 'statuses', 'note_names(''status'', ''name'', ''id'')'),
+      ('names', 'users', 'note_names(''person'', ''display_name'', ''id'')'),
+      ('names', 'priorities', 'note_names(''priority'', ''name'', ''id'')'),
+      ('names', 'sprints', 'note_names(''sprint'', ''name'', ''id'')'),
+      ('names', 'issue_versions', 'note_names(''version'', ''name'', ''version_id'')'),
+      ('names', 'issue_changelog', 'note_names_of_changes()')
+    ) as t (keeps, name, call)
   loop
     for change in
       select *
@@ -146,18 +243,21 @@ begin
         ('delete', 'old table as former')
       ) as t (name, rows)
       -- Words are never removed, and lists of sprints are never changed in place.
-      where not (name = 'delete' and kept.name in ('fields', 'statuses', 'sprints'))
+      where not (name = 'delete' and (kept.keeps = 'names' or kept.name in ('fields', 'statuses', 'sprints')))
         and not (name = 'update' and kept.name = 'sprint_issues')
     loop
       execute format(
-        'create or replace trigger keep_facts_after_%s after %s on tracker.%I referencing %s
+        'create or replace trigger keep_%s_after_%s after %s on tracker.%I referencing %s
           for each statement execute function tracker.%s',
-        change.name, change.name, kept.name, change.rows, kept.call
+        kept.keeps, change.name, change.name, kept.name, change.rows, kept.call
       );
     end loop;
   end loop;
 end
 $$;
+
+create or replace trigger keep_facts_after_insert after insert on tracker.value_names referencing new table as written
+for each statement execute function tracker.note_named();
 
 drop trigger if exists derive_touched on tracker.touched;
 create constraint trigger derive_touched after insert on tracker.touched

@@ -1,0 +1,40 @@
+create or replace view tracker.shown_sprints as
+select
+  s.source_id, s.id, s.name, case when c.is_closed then 'closed' else s.state end as state, s.board_id, s.goal,
+  s.created_at, s.start_at, s.end_at,
+  case
+    when c.is_closed then coalesce(
+      s.completed_at,
+      (
+        select max(i.completed_at) from tracker.issue_sprints i
+        where i.source_id = s.source_id and i.sprint_id = s.id and i.state = 'closed'
+      )
+    )
+    else s.completed_at
+  end as completed_at,
+  s._synced_at, s._deleted_at
+from tracker.sprints s
+cross join lateral (
+  select s.state <> 'closed' and exists (
+    select from tracker.issue_sprints i
+    where i.source_id = s.source_id and i.sprint_id = s.id and i.state = 'closed'
+  ) and not exists (
+    -- Not a function: it would read with the rights of the reader.
+    select from tracker.board_sprints l where l.source_id = s.source_id and l.sprint_id = s.id
+  ) as is_closed
+) c;
+
+comment on view tracker.shown_sprints is 'Sprints as bi shows them, with the columns of tracker.sprints: one that no board lists and an issue names as closed is closed, at the time that the issue says.';
+
+do $$
+begin
+  execute (
+    select string_agg(
+      format('comment on column tracker.shown_sprints.%I is %L', v.attname, col_description(t.attrelid, t.attnum)), ';'
+    )
+    from pg_attribute v
+    join pg_attribute t on t.attrelid = 'tracker.sprints'::regclass and t.attname = v.attname
+    where v.attrelid = 'tracker.shown_sprints'::regclass and v.attnum > 0
+  );
+end
+$$;
