@@ -6,7 +6,7 @@ import type { Http, HttpCounters, Request } from '../core/request.ts';
 import { classify } from './classify-response.ts';
 import { withRenewal } from './credentials.ts';
 import { exchange, type Sent } from './exchange.ts';
-import { isNearLimit, usedUpMs } from './headers.ts';
+import { isOfEndpoint, paceOf, usedUpMs } from './headers.ts';
 import type { Credentials, HttpOptions, Login } from './http-options.ts';
 import { defaultLimits, defaultRetry, defaultTimeouts } from './http-options.ts';
 import { networkFailure } from './network-errors.ts';
@@ -43,10 +43,11 @@ export const createHttp = (options: HttpOptions): Http => {
     ...{ connections: concurrency, connectMs: timeouts.connectMs },
   });
   /** What a good answer says about the next ones. A wait beyond the bound is left to the 429 of the next request. */
-  const heed = (headers: Readonly<Record<string, string>>): void => {
-    const quietMs = usedUpMs(headers, wall());
-    if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) limiter.pause(quietMs);
-    if (isNearLimit(headers)) limiter.slow();
+  const heed = (request: Request, headers: Readonly<Record<string, string>>): void => {
+    const [quietMs, pace] = [usedUpMs(headers, wall()), paceOf(headers, wall())];
+    const about = isOfEndpoint(headers) ? request : undefined;
+    if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) limiter.pause(quietMs, about);
+    if (pace !== undefined) limiter.slow(pace, about);
   };
 
   const attempt: Try = async (request, signal) => {
@@ -63,7 +64,7 @@ export const createHttp = (options: HttpOptions): Http => {
       const got = await exchange(route.dispatcher, sent, timeouts, bounds, signal);
       counters.bytes += got.raw.length;
       if (got.status < 500) answeredAt = time.now();
-      heed(got.headers);
+      heed(request, got.headers);
       const clean = cleaner([...secretsIn(credentials), ...(options.secrets?.() ?? [])]);
       return classify(request, got, { clean, wallMs: wall() });
     } catch (error) {

@@ -23,28 +23,90 @@ export const retryAfterMs = (headers: Headers, wallMs: number): number | undefin
   if (text !== undefined && /^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const date = httpDate(text);
   if (date !== undefined) return Math.max(0, date.getTime() - clockOf(headers, wallMs));
-  return limitResetMs(headers, wallMs);
+  const { resetMs } = limitIn(headers, wallMs);
+  return resetMs ?? msUntil(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'], headers, wallMs);
 };
 
-/** How long until the limit is fresh again, if `X-RateLimit-Remaining` says that none is left. */
-export const usedUpMs = (headers: Headers, wallMs: number): number | undefined =>
-  headers['x-ratelimit-remaining']?.trim() === '0' ? limitResetMs(headers, wallMs) : undefined;
+/** Ms until the limit is fresh again, where the source says that none is left of it. */
+export const usedUpMs = (headers: Headers, wallMs: number): number | undefined => {
+  const { remaining, resetMs } = limitIn(headers, wallMs);
+  return remaining === 0 ? resetMs : undefined;
+};
 
-/** The source says that little is left of its limit. */
-export const isNearLimit = (headers: Headers): boolean =>
-  headers['x-ratelimit-nearlimit']?.trim().toLowerCase() === 'true';
+/** The distance that requests are to keep, and for how long. */
+export interface Pace {
+  readonly spacingMs: number;
+  readonly forMs: number;
+}
 
-/** A 429 speaks of one endpoint and method, not of the whole source: `RateLimit-Reason: jira-burst-based` (vendor-facts). */
+/** Without numbers, and the most that a request is held back before a limit is used up. */
+const [pace, mostSpacingMs] = [{ spacingMs: 100, forMs: 10_000 }, 1_000];
+
+/**
+ * The pace for what is left of a limit, where that is a fifth of it or less: `X-RateLimit-NearLimit` says the same
+ * (vendor-facts).
+ */
+export const paceOf = (headers: Headers, wallMs: number): Pace | undefined => {
+  const { limit, remaining, resetMs } = limitIn(headers, wallMs);
+  const isNear = headers['x-ratelimit-nearlimit']?.trim().toLowerCase() === 'true';
+  if (!isNear && !(remaining !== undefined && limit !== undefined && remaining * 5 <= limit))
+    return undefined;
+  if (!remaining || resetMs === undefined) return isNear ? pace : undefined;
+  return { spacingMs: Math.min(resetMs / remaining, mostSpacingMs), forMs: resetMs };
+};
+
+/** What is left of a limit. */
+interface Limit {
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  readonly resetMs?: number | undefined;
+}
+
+const natural = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\s*\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
+
+/** By a header for each number (`X-RateLimit-Remaining`, `RateLimit-Remaining`), or by one for all of them. */
+const limitIn = (headers: Headers, wallMs: number): Limit => {
+  const of = (name: string): string | undefined =>
+    headers[`x-ratelimit-${name}`] ?? headers[`ratelimit-${name}`] ?? headers[`beta-ratelimit-${name}`];
+  const remaining = natural(of('remaining'));
+  if (remaining !== undefined)
+    return { limit: natural(of('limit')), remaining, resetMs: msUntil(of('reset'), headers, wallMs) };
+  return tightestIn(headers.ratelimit ?? headers['beta-ratelimit'] ?? '', of('policy') ?? '');
+};
+
+/**
+ * `"name";r=5;t=30`, one for each limit, with `"name";q=100;w=60` as policies (draft-ietf-httpapi-ratelimit-headers;
+ * Jira's `Beta-RateLimit`): of several the one of which least is left.
+ */
+const tightestIn = (limits: string, policies: string): Limit => {
+  const numberIn = (item: string, name: string): number | undefined =>
+    natural(new RegExp(`;\\s*${name}=(\\d+)`).exec(item)?.[1]);
+  const nameOf = (item: string): string | undefined => /"([^"]*)"/.exec(item)?.[1];
+  const quotas = new Map(policies.split(',').map((item) => [nameOf(item), numberIn(item, 'q')]));
+  const found = limits.split(',').map((item) => {
+    const seconds = numberIn(item, 't');
+    const [limit, remaining] = [quotas.get(nameOf(item)), numberIn(item, 'r')];
+    return { limit, remaining, resetMs: seconds === undefined ? undefined : seconds * 1000 };
+  });
+  const left = ({ remaining = Number.POSITIVE_INFINITY, limit = 1 }: Limit): number => remaining / limit;
+  return found.toSorted((a, b) => left(a) - left(b))[0] ?? {};
+};
+
+/**
+ * An answer speaks of one endpoint and method, not of the whole source: `RateLimit-Reason: jira-burst-based`, or
+ * `jira-per-issue-on-write`; a quota is of all requests (vendor-facts).
+ */
 export const isOfEndpoint = (headers: Headers): boolean =>
-  headers['ratelimit-reason']?.trim().endsWith('-burst-based') === true;
+  /-(burst-based|per-issue-on-write)$/.test(headers['ratelimit-reason']?.trim() ?? '');
 
 /** A 403 that is a rate limit: GitHub's primary one has nothing left, its secondary one says when to come back (docs.github.com/rest). */
 export const isLimit = (headers: Headers): boolean =>
   headers['retry-after'] !== undefined || headers['x-ratelimit-remaining']?.trim() === '0';
 
-/** `X-RateLimit-Reset` in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts), GitHub seconds since 1970. */
-const limitResetMs = (headers: Headers, wallMs: number): number | undefined => {
-  const text = headers['x-ratelimit-reset']?.trim() ?? '';
+/** When a limit is fresh again, in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts), GitHub seconds since 1970. */
+const msUntil = (value = '', headers: Headers, wallMs: number): number | undefined => {
+  const text = value.trim();
   if (/^\d{1,9}(\.\d+)?$/.test(text)) return Number(text) * 1000;
   if (/^\d{10}$/.test(text)) return Math.max(0, Number(text) * 1000 - clockOf(headers, wallMs));
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;

@@ -2,12 +2,10 @@
 
 import { orStopped, stopped } from '../core/abort.ts';
 import type { HttpCounters, Request } from '../core/request.ts';
+import type { Pace } from './headers.ts';
 import type { Rate } from './http-options.ts';
 import { type Grants, type Sharing, sharedLimits } from './shared-limits.ts';
 import type { Time } from './with-retry.ts';
-
-/** After `X-RateLimit-NearLimit` requests keep this distance, for so long. */
-const nearLimit = { spacingMs: 100, forMs: 10_000 };
 
 /** The names of pauses: for requests like this one, and for every request. */
 const nameOf = ({ method, endpoint }: Request): string => `${method} ${endpoint}`;
@@ -31,8 +29,10 @@ export const rateLimit = (
   const shared = sharing && sharedLimits(sharing, time, keepQuiet);
   const buckets = rates.map((rate) => ({ rate, wait: bucket(rate, time, shared?.grants(rate)) }));
   const slot = semaphore(slots);
-  let slowUntil = Number.NEGATIVE_INFINITY;
-  let lastStart = Number.NEGATIVE_INFINITY;
+  /** By name, as pauses: the distance that requests keep, until when, and when the last one left. */
+  const slow = new Map<string, { readonly spacingMs: number; readonly until: number; lastStart: number }>();
+  const pacesOf = (request: Request) =>
+    [slow.get(wholeSource), slow.get(nameOf(request))].filter((one) => one !== undefined);
 
   const inBuckets = (endpoint: string, signal: AbortSignal): Promise<void> =>
     buckets
@@ -45,12 +45,13 @@ export const rateLimit = (
   const untilOpen = async (request: Request, isLeaving: boolean, signal: AbortSignal): Promise<number> => {
     for (let waited = 0; ; ) {
       await shared?.look(signal);
-      const isSpaced = isLeaving && time.now() < slowUntil;
-      const spacedAt = isSpaced ? lastStart + nearLimit.spacingMs : Number.NEGATIVE_INFINITY;
-      const left = Math.max(opens(wholeSource), opens(nameOf(request)), spacedAt) - time.now();
+      const now = time.now();
+      const paces = isLeaving ? pacesOf(request).filter(({ until }) => now < until) : [];
+      const spacedAt = paces.map(({ lastStart, spacingMs }) => lastStart + spacingMs);
+      const left = Math.max(opens(wholeSource), opens(nameOf(request)), ...spacedAt) - now;
       if (left > 0) waited += await timed(time, () => time.sleep(Math.ceil(left), signal));
       else {
-        if (isLeaving) lastStart = time.now();
+        for (const one of paces) one.lastStart = time.now();
         return waited;
       }
     }
@@ -78,9 +79,11 @@ export const rateLimit = (
       keepQuiet(name, ms);
       shared?.pause(name, ms);
     },
-    /** Requests keep their distance for a while. */
-    slow(): void {
-      slowUntil = time.now() + nearLimit.forMs;
+    /** Requests, or those like `request`, keep their distance for a while. */
+    slow({ spacingMs, forMs }: Pace, request?: Request): void {
+      const name = request === undefined ? wholeSource : nameOf(request);
+      const now = time.now();
+      slow.set(name, { spacingMs, until: now + forMs, lastStart: slow.get(name)?.lastStart ?? now });
     },
   };
 };

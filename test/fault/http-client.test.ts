@@ -292,6 +292,8 @@ describe('rate limits', () => {
     ['seconds since 1970', { 'x-ratelimit-reset': `${now / 1000 + 8}`, date: date('00:00:00') }, 8000],
     ['seconds of a 503', { 'retry-after': '4' }, 4000, 503],
     ['seconds of a 403', { 'retry-after': '4' }, 4000, 403],
+    ['RateLimit-Reset in seconds', { 'ratelimit-remaining': '0', 'ratelimit-reset': '6' }, 6000],
+    ['the tightest of several limits', { 'beta-ratelimit': '"day";r=9;t=900, "burst";r=0;t=3' }, 3000],
     ['a 403 with nothing left', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' }, 9000, 403],
     ['nothing that can be read', { 'retry-after': 'soon', 'x-ratelimit-reset': 'tomorrow' }, 0],
     ['a negative number', { 'retry-after': '-5' }, 0],
@@ -334,16 +336,68 @@ describe('rate limits', () => {
     expect(gapAfter(server, 0)).toBeGreaterThan(990);
   });
 
-  test('X-RateLimit-NearLimit makes requests keep their distance', async () => {
-    const server = await serve(play.json({}, { 'x-ratelimit-nearlimit': 'true' }), play.json({}));
-    const http = open(server.url);
-    // From before the first left: how late it arrived says nothing of when the next may leave.
-    const from = performance.now();
+  /** How long a request is held back, in ms, after the answer with these headers to one for /x. */
+  const heldBack = async (headers: Record<string, string>, ...paths: readonly string[]) => {
+    const server = await serve(play.json({}, { date: date('00:00:00'), ...headers }), page);
+    let clock = 0;
+    const sleep = async (ms: number): Promise<void> => {
+      clock += ms;
+    };
+    const http = open(server.url, { now: () => clock, wall: () => now, sleep });
     await send(http);
-    await Promise.all([send(http), send(http, '/y')]);
-    const [, second, third] = server.requests.map(({ at }) => at - from);
-    expect(second).toBeGreaterThan(98);
-    expect(third).toBeGreaterThan(198);
+    const held: number[] = [];
+    for (const path of paths) {
+      const from = clock;
+      await send(http, path);
+      held.push(clock - from);
+    }
+    return held;
+  };
+
+  // Jira and Spotify (vendor-facts 1.5 and 2.8), and the draft of RateLimit headers that Jira announces as Beta-RateLimit.
+  test.each<[string, Record<string, string>, readonly number[]]>([
+    ['near a limit without numbers', { 'x-ratelimit-nearlimit': 'true' }, [100, 100]],
+    [
+      'a fifth is left, reset as an ISO instant',
+      {
+        'x-ratelimit-limit': '100',
+        'x-ratelimit-remaining': '20',
+        'x-ratelimit-reset': '2026-01-01T00:00:10Z',
+      },
+      [500, 500],
+    ],
+    [
+      'a tenth is left, reset in seconds',
+      { 'ratelimit-limit': '150', 'ratelimit-remaining': '15', 'ratelimit-reset': '3' },
+      [200, 200],
+    ],
+    [
+      'one of several limits is near',
+      {
+        'beta-ratelimit-policy': '"quota";q=65000;w=3600, "burst";q=100;w=1',
+        'beta-ratelimit': '"quota";r=60000;t=1800, "burst";r=10;t=1',
+      },
+      [100, 100],
+    ],
+    [
+      'much time is left: a second at most',
+      { 'ratelimit-policy': '"q";q=10', ratelimit: '"q";r=2;t=60' },
+      [1000, 1000],
+    ],
+    ['more than a fifth is left', { 'ratelimit-policy': '"q";q=100', ratelimit: '"q";r=21;t=60' }, [0, 0]],
+    ['what is left cannot be read', { 'ratelimit-limit': 'many', 'ratelimit-remaining': 'few' }, [0, 0]],
+  ])('requests keep their distance before a limit is used up: %s', async (_, headers, expected) => {
+    expect(await heldBack(headers, '/x', '/y')).toEqual(expected);
+  });
+
+  test.each([
+    ['is near', { 'x-ratelimit-nearlimit': 'true' }, 100],
+    ['is used up', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '4' }, 4000],
+  ])('a limit of one endpoint that %s concerns no other', async (_, headers, ms) => {
+    const about = { ...headers, 'ratelimit-reason': 'jira-burst-based' };
+    expect(await heldBack(about, '/y', '/x')).toEqual([0, ms]);
+    const all = { ...headers, 'ratelimit-reason': 'jira-quota-tenant-based' };
+    expect(await heldBack(all, '/y')).toEqual([ms]);
   });
 
   test('429 for ever ends as RateLimited at the deadline of the run, as Interrupted when it is stopped', async () => {
