@@ -220,6 +220,11 @@ export type ReadSide = ReadsBy &
      * is.
      */
     readonly canaryBy?: string;
+    /**
+     * Condition on a row `t` that its source lists no more: another record owns its key, which is proof enough
+     * without a canary (guarantee G10). Absent: none is.
+     */
+    readonly replaced?: string;
   };
 
 /** A list that arrived only in part with its record, and how to fetch the rest. */

@@ -132,6 +132,58 @@ test('the deletion guard holds back more than 20 deletions, confirmed or not', a
   expect(await tombstones()).toEqual([]);
 });
 
+/** The project PAY is deleted and made again: another id, and issues of its own under the old keys. */
+const makeAgain = (left: number): { readonly old: readonly string[]; readonly fresh: string } => {
+  const { state, clock } = rig.tracker;
+  const { id, ...project } = state.projectByKey('PAY');
+  const all = some(Number.POSITIVE_INFINITY);
+  for (const one of all.slice(left)) state.move(one, 'WEB');
+  state.hideProject('PAY');
+  state.projects.set('19999', { ...project, id: '19999', name: 'Payments, again' });
+  const fresh = state.create('19999').id;
+  clock.advance(60_000);
+  return { old: all.slice(0, left), fresh };
+};
+
+test('issues of a project that was made again under its key are gone: another id owns it', async () => {
+  await open({ dialect: 'vendor' });
+  const { old, fresh } = makeAgain(15);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await tombstones()).toEqual([]);
+  expect(await rig.reconcile()).toMatchObject({ status: 'succeeded', deleted: 16 });
+  expect(await tombstones()).toEqual(numerically(old));
+  const projects =
+    'select id::text, _deleted_at is null as live from tracker.projects where key = $1 order by id';
+  expect(await rig.rows(projects, ['PAY'])).toMatchObject([{ live: false }, { id: '19999', live: true }]);
+  expect(await rig.rows('select key from tracker.issues where id = $1', [fresh])).toHaveLength(1);
+  expect(await rig.reconcile()).toMatchObject(succeeded);
+});
+
+test('the deletion guard holds for a project that was made again, too: it may be another site', async () => {
+  await open({ dialect: 'vendor' });
+  makeAgain(30);
+  await rig.sync();
+  expect(await rig.reconcile()).toMatchObject({ status: 'needs_attention', deleted: 1 });
+  expect(await tombstones()).toEqual([]);
+});
+
+test('an issue of a project that was made again is not marked while it can still be had', async () => {
+  const { script } = await open({ dialect: 'vendor' });
+  const { old } = makeAgain(3);
+  await rig.sync();
+  const [alive = ''] = old;
+  const answered = script.at(
+    { match: ({ path }) => path === `/rest/api/3/issue/${alive}` },
+    {
+      name: 'still there',
+      answer: (answer) => ({ ...answer, status: 200, body: Buffer.from(JSON.stringify({ id: alive })) }),
+    },
+  );
+  await rig.reconcile();
+  expect(answered.fired).toBe(1);
+  expect(await tombstones()).toEqual(numerically(old.slice(1)));
+});
+
 test('a reconcile that is interrupted concludes nothing', async () => {
   const { state, script } = await open({ dialect: 'contract' });
   for (const id of some(2)) state.delete(id);

@@ -16,6 +16,8 @@ interface Candidate {
   readonly key: string;
   /** A seen row that must answer for this one to count as gone: of the same group, if rows have groups. */
   readonly canary: string | null;
+  /** Another row owns its key: no canary needs to answer. */
+  readonly isReplaced: boolean;
   /** Live rows of the table. */
   readonly live: number;
 }
@@ -56,10 +58,11 @@ export async function markDeleted(
  */
 function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
   const { sourceId } = context.run;
-  const { canaryBy } = stream;
+  const { canaryBy, replaced = 'false' } = stream;
   const kin = canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', canaryBy)}::text, '')`;
   const statement = sql<Candidate>`with rows as (
-      select ${keyOf(stream)} as key, ${kin} as kin, s.key is not null as seen
+      select ${keyOf(stream)} as key, ${kin} as kin, s.key is not null as seen,
+        s.key is null and (${sql.raw(replaced)}) as "isReplaced"
       from ${target(stream.table)} t
       left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${keyOf(stream)}
       where t.source_id = ${sourceId} and t._deleted_at is null and t._row_hash is not null),
@@ -68,7 +71,7 @@ function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Can
       insert into ops.unseen (source_id, stream, key)
       select ${sourceId}::smallint, ${stream.name}, key from rows where not seen and ${stream.by === 'changes'}
       on conflict do nothing)
-    select key, canary, (select count(*)::int from rows) as live
+    select key, canary, "isReplaced", (select count(*)::int from rows) as live
     from rows left join canaries using (kin) where not seen`;
   return rowsOf(statement, db);
 }
@@ -96,7 +99,7 @@ async function ask(
   };
   for (const row of rows) {
     if (answers.missing.length > most) break;
-    if (row.canary === null || !(await lives(row.canary))) answers.unsure.push(row);
+    if (!row.isReplaced && (row.canary === null || !(await lives(row.canary)))) answers.unsure.push(row);
     else answers[(await exists(row.key)) ? 'listed' : 'missing'].push(row);
   }
 }

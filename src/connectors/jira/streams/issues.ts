@@ -53,6 +53,11 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => 
     exists: existsAt(http, '/rest/api/3/issue/{id}', () => ({ fields: 'id' })),
     canaryBy: 'project_id',
     afterwards: [unlistedUsers],
+    // A project that was made again under its key has another id, and issues of its own. Projects are reconciled
+    // before issues.
+    replaced: `exists (
+      select from tracker.projects p join tracker.projects o on o.source_id = p.source_id and o.key = p.key
+      where p.source_id = t.source_id and p.id = t.project_id and p._deleted_at is not null and o._deleted_at is null)`,
   }),
   mentions: mentionedUsers,
   transform: mapIssue,
