@@ -8,16 +8,16 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 30,
   'run.ts': 46,
-  core: 1440,
+  core: 1560,
   config: 817,
   http: 1156,
   reading: 1332,
   'connectors/jira': 3000,
-  'connectors/spotify-ads': 2920,
-  'connectors/dagu': 928,
+  'connectors/spotify-ads': 2931,
+  'connectors/dagu': 936,
   'connectors/connector.ts': 115,
-  engine: 2800,
-  load: 1440,
+  engine: 2910,
+  load: 1530,
   queries: 915,
   bi: 680,
   warehouse: 835,
@@ -25,12 +25,12 @@ export const budgets: Readonly<Record<string, number>> = {
   scheduler: 901,
   outbound: 495,
   'server/api': 1000,
-  'server/dashboard': 1600,
+  'server/dashboard': 1602,
   cli: 2088,
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_660;
+export const limit = 25_200;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

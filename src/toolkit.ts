@@ -10,6 +10,7 @@ export * as format from './core/format.ts';
 export * as json from './core/json.ts';
 export * from './core/memoize-async.ts';
 export * as recordObject from './core/record-object.ts';
+export * as recordParts from './core/record-parts.ts';
 export * as recordReader from './core/record-reader.ts';
 export * as recordTable from './core/record-table.ts';
 export * as recordValues from './core/record-values.ts';

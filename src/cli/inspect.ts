@@ -129,7 +129,7 @@ export const list: Verb<{ stream?: string; all?: boolean; limit: number }> = asy
   if (found.length === limit) context.say(`Only the newest ${limit}; more with --limit.`);
   const none = `No ${all ? '' : 'open '}rejects${stream === undefined ? '' : ` of ${stream}`}.`;
   const rows = found.map((each) => ({ ...each, record: cut(each.excerpt, 120) }));
-  const keys = 'rejectId pipeline.stream recordKey code field status lastSeenAt attempts message record';
+  const keys = 'rejectId pipeline.stream recordKey part code field status lastSeenAt attempts message record';
   return print(context, { rejects: found }, [found.length === 0 ? none : { rows, keys }]);
 };
 

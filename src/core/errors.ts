@@ -122,6 +122,9 @@ export class BadData extends TidemarkError {
 /** More records were rejected than the thresholds allow (guarantee G12): the run fails, the checkpoint stays. */
 export class TooManyRejects extends withCode('too_many_rejects') {}
 
+/** Every record that a stream was given was rejected (guarantee G12): it fails, however few there were. */
+export class AllRejected extends withCode('all_rejected') {}
+
 /** Another run holds the pipeline. Exit code 5. The message says who, since when and where. */
 export class LockHeld extends withCode('lock_held') {}
 

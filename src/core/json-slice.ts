@@ -3,26 +3,61 @@
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d];
 
+/** Steps from the root of a document to a value in it: keys of objects and places in lists. */
+export type JsonPath = readonly (string | number)[];
+
 /**
- * The exact bytes of the `index`-th element of the array at `path` (object keys from the root; [] is the root itself), as the server sent
- * them; a view, not a copy. Undefined where the document has no such element. Of a key given twice the last counts, as in `JSON.parse`.
- * Counts brackets, so that depth does not matter. Only for documents that were parsed before.
+ * The exact bytes of the value at `path`, as the server sent them; a view, not a copy. Undefined where the document has no such value. Of
+ * a key given twice the last counts, as in `JSON.parse`. Counts brackets, so that depth does not matter. Only for documents that were
+ * parsed before.
  */
-export const elementSlice = (raw: Buffer, path: readonly string[], index: number): Buffer | undefined => {
-  let at = afterSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
-  for (const key of path) {
-    if (raw[at] !== openObject) return undefined;
-    let found = raw.length;
-    for (const [from] of inside(raw, at)) {
-      const keyEnd = endOfText(raw, from) + 1;
-      if (JSON.parse(raw.toString('utf8', from, keyEnd)) === key)
-        found = afterSpace(raw, afterSpace(raw, keyEnd) + 1);
-    }
-    at = found;
+export const valueSlice = (raw: Buffer, path: JsonPath): Buffer | undefined => {
+  let found = raw.subarray(afterSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0));
+  for (const step of path) {
+    const inner = typeof step === 'string' ? memberIn(found, step) : elementIn(found, step);
+    if (inner === undefined) return undefined;
+    found = inner;
   }
-  if (raw[at] !== openArray) return undefined;
+  return found;
+};
+
+/** The bytes of the `index`-th element of the list at `path`: see `valueSlice`. */
+export const elementSlice = (raw: Buffer, path: readonly string[], index: number): Buffer | undefined =>
+  valueSlice(raw, [...path, index]);
+
+const memberIn = (raw: Buffer, key: string): Buffer | undefined => {
+  if (raw[0] !== openObject) return undefined;
+  let found: Buffer | undefined;
+  for (const [from, to] of inside(raw, 0)) {
+    const keyEnd = endOfText(raw, from) + 1;
+    if (JSON.parse(raw.toString('utf8', from, keyEnd)) === key)
+      found = raw.subarray(afterSpace(raw, afterSpace(raw, keyEnd) + 1), to);
+  }
+  return found;
+};
+
+const elementIn = (raw: Buffer, index: number): Buffer | undefined => {
+  if (raw[0] !== openArray) return undefined;
   let left = index;
-  for (const [from, to] of inside(raw, at)) if (left-- === 0) return raw.subarray(from, to);
+  for (const [from, to] of inside(raw, 0)) if (left-- === 0) return raw.subarray(from, to);
+  return undefined;
+};
+
+/** The path of a part within a record, found as the same value; undefined where the record does not hold it. Any depth. */
+export const pathOf = (record: unknown, part: unknown): JsonPath | undefined => {
+  type Place = { readonly value: unknown; readonly step?: string | number; readonly within?: Place };
+  const open: Place[] = [{ value: record }];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const { value } = place;
+    if (value === part) {
+      const path: (string | number)[] = [];
+      for (let at: Place | undefined = place; at?.step !== undefined; at = at.within) path.push(at.step);
+      return path.reverse();
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, inner] of Object.entries(value).reverse())
+      open.push({ value: inner, step: Array.isArray(value) ? Number(key) : key, within: place });
+  }
   return undefined;
 };
 

@@ -128,4 +128,4 @@ export const storableJson = (json: string): string =>
       )
     : json;
 
-export { elementSlice } from './json-slice.ts';
+export { elementSlice, pathOf, valueSlice } from './json-slice.ts';

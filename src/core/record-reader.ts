@@ -1,7 +1,9 @@
 import { BadData } from './errors.ts';
 import { membersToJson, toJson } from './json.ts';
 import { isObject, type JsonObject, own, put, unknownIn } from './record-object.ts';
+import { eachPart, type PartsOf } from './record-parts.ts';
 import type { Json } from './request.ts';
+import type { BadPart, Mapped } from './stream.ts';
 
 /** A reading within another: of an element of a list. Only errors and notes need the list and the index. */
 interface Inside {
@@ -27,6 +29,7 @@ export class Reading {
   /** The reading whose `_extra` gets what is kept here. */
   readonly #keeper: Reading;
   #notes: Set<string> | undefined;
+  #badParts: BadPart[] | undefined;
   #extra: Record<string, Json> | undefined;
 
   constructor(stream: string, noun: string, record: Json, prefix = '', inside?: Inside) {
@@ -72,6 +75,18 @@ export class Reading {
     const whole = this.#whole;
     whole.#notes ??= new Set();
     whole.#notes.add(note);
+  }
+
+  /** Takes a part of the record that is rejected by itself. */
+  takeBad(bad: BadPart): void {
+    const whole = this.#whole;
+    whole.#badParts ??= [];
+    whole.#badParts.push(bad);
+  }
+
+  /** `eachPart` of a list of this record. */
+  parts<T>(...[child, elements, read, given]: PartsOf<T>): T[] {
+    return eachPart(child, elements, read, (bad) => this.takeBad(bad), given);
   }
 
   /** Keeps a value that has no column; that of an element with the place of the element. */
@@ -125,6 +140,12 @@ export class Reading {
     return this.#notes === undefined ? [] : [...this.#notes];
   }
 
+  /** What a mapped record says besides its rows: notes, and parts that are rejected by themselves. */
+  remarks(): Pick<Mapped, 'notes' | 'badParts'> {
+    const [notes, badParts] = [this.notes(), this.#badParts];
+    return { ...(notes.length > 0 && { notes }), ...(badParts && { badParts }) };
+  }
+
   /** A fault in a value as the rejection of the record; anything else as it is. */
   because(error: unknown, path: string): unknown {
     return error instanceof BadData
@@ -139,7 +160,9 @@ export class Reading {
   }
 
   #path(path: string): string {
-    return this.#inside === undefined ? path : `${this.#inside.list}[${this.#inside.index}].${path}`;
+    if (this.#inside === undefined) return path;
+    const element = `${this.#inside.list}[${this.#inside.index}]`;
+    return path === '' ? element : `${element}.${path}`;
   }
 }
 

@@ -5,10 +5,11 @@
 
 import type { PageWalk } from './paging.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
-import { Reading } from './record-reader.ts';
+import { eachPart } from './record-parts.ts';
+import { kindOf, Reading } from './record-reader.ts';
 import * as values from './record-values.ts';
 import type { Json } from './request.ts';
-import type { LoadSide, NestedList, Slice, Transform } from './stream.ts';
+import type { LoadSide, NestedList, Slice, TakeBadPart, Transform } from './stream.ts';
 import type { Child, Column, DeclaredTable, Row, Value } from './table.ts';
 import * as core from './table.ts';
 
@@ -22,6 +23,9 @@ export interface Source<V extends Value = Value> extends Column<V> {
   /** Paths of the members of the record that it reads, e.g. `priority.id`. */
   readonly members: readonly string[];
   key(): Source<V>;
+  nullable(): Source<V | null>;
+  default(sql: string): Source<V>;
+  oneOf<const T extends string>(...values: readonly T[]): Source<T>;
 }
 
 /**
@@ -39,6 +43,11 @@ const sourceOf = <V extends Value>(
   reader,
   members: members.split(' '),
   key: () => sourceOf(column.key(), members, reader),
+  nullable: () => sourceOf(column.nullable(), members, reader),
+  default: (sql) => sourceOf(column.default(sql), members, reader),
+  // The row is checked against the words, whatever reads it.
+  oneOf: <const T extends string>(...values: readonly T[]) =>
+    sourceOf(column.oneOf(...values), members, reader as (prefix: string) => Read<never>),
 });
 
 /**
@@ -102,18 +111,18 @@ const lowerCase =
 export const field = {
   /** A numeric id, as a number or as digits. */
   id: kind(core.bigint, values.id, values.requiredId),
-  /** A whole number of 64 bits. */
+  /** A whole number of 64 bits, as a number or as text. */
   whole: kind(core.bigint, values.integer, values.requiredInteger),
-  int4: kind(core.int, values.int4),
-  /** An exact decimal. */
-  decimal: kind(core.numeric, values.decimal),
+  int4: kind(core.int, values.int4, values.requiredInt4),
+  /** An exact decimal, as a number or as text. */
+  decimal: kind(core.numeric, values.decimal, values.requiredDecimal),
   text: kind(core.text, values.text, values.requiredText),
   /** Text that is part of a key or an index. */
   keyText: kind(core.text, values.requiredKey),
   /** A word of the vendor, in lower case. */
   word: kind(core.text, lowerCase(values.text), lowerCase(values.requiredText)),
-  bool: kind(core.bool, values.bool),
-  day: kind(core.date, values.day),
+  bool: kind(core.bool, values.bool, values.requiredBool),
+  day: kind(core.date, values.day, values.requiredDay),
   /** An instant with an offset, or milliseconds since 1970; UTC. */
   instant: kind(core.timestamptz, values.instant, values.requiredInstant),
 };
@@ -151,6 +160,8 @@ export const records = (
   const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
     column,
     read: 'reader' in source ? source.reader(prefix) : undefined,
+    isRequired: source.isNullable !== true,
+    values: source.values,
   }));
   const members = Object.values<Column | Source>(content).flatMap((column) =>
     'members' in column ? column.members : [],
@@ -166,9 +177,12 @@ export const records = (
     rowOf(r, record, given = {}) {
       const row: Record<string, Value> = { ...blank };
       for (let i = 0; i < columns.length; i += 1) {
-        const { column, read } = columns[i] as (typeof columns)[number];
+        const { column, read, isRequired, values: words } = columns[i] as (typeof columns)[number];
         const value = read === undefined ? given[column] : read(r, record);
         if (value === undefined) throw new TypeError(`${name}: nothing gives ${column}`);
+        if (value === null && isRequired) throw r.reject('missing_field', column, 'has no value for %');
+        if (words !== undefined && value !== null && !words.includes(value as string))
+          throw r.reject('bad_word', column, `has another word in % than ${words.join(', ')}`);
         // The blank row has null everywhere.
         if (value !== null) row[column] = value;
       }
@@ -232,7 +246,7 @@ export interface Part {
 export const readInto = (
   table: RecordTable,
   parts: Readonly<Record<string, Part>> = {},
-): Pick<LoadSide, 'table' | 'children' | 'transform'> => {
+): Pick<LoadSide, 'table' | 'children' | 'transform' | 'partRows'> => {
   const all = Object.entries(parts).map(([name, part]) => ({
     ...{ name, ...part, parent: part.table.key.slice(0, table.key.length) },
   }));
@@ -246,51 +260,75 @@ export const readInto = (
       const owner = Object.fromEntries(
         parent.map((column, at) => [column, row[table.key[at] ?? ''] ?? null]),
       );
-      const found = list === undefined ? undefined : elementsOf(r, object, list, inner, owner);
-      if (found !== undefined) children[name] = found;
+      const given = () => jsonOf(owner);
+      const elements = list === undefined ? undefined : elementsOf(r, object, list);
+      if (elements !== undefined && list !== undefined) {
+        const read = (each: Json, at: number) => [elementRow(inner, r.element(list, at), each, owner)];
+        children[name] = lastOfEach(inner, r.parts(name, elements, read, given));
+      }
       if (walk === undefined) continue;
       const pages = counted(walk(object), count === undefined ? undefined : own(object, count));
-      const rows = (records: readonly Json[]) => records.map((each) => rowAlone(inner, each, owner));
+      const rows = (records: readonly Json[], bad?: TakeBadPart) =>
+        eachPart(name, records, (each) => [rowAlone(inner, each, owner)], bad, given);
       if (pages === undefined) children[name] = [];
       else nestedLists.push({ child: name, walk: pages, rows });
     }
-    const notes = r.notes();
     return {
       // A list may have kept something, too.
       row: all.length > 0 && table.entity ? { ...row, _extra: r.extra() } : row,
       children,
       ...(nestedLists.length > 0 && { nestedLists }),
-      ...(notes.length > 0 && { notes }),
+      ...r.remarks(),
     };
+  };
+  const partRows = (child: string, part: Json, given: Json): readonly Row[] => {
+    const { table: inner, parent } = all.find(({ name }) => name === child) ?? { table, parent: [] };
+    return [rowAlone(inner, part, keyValues(inner, parent, given))];
   };
   const children = all.map(({ name, table, parent }): [string, Child] => [
     name,
     { table, parent, absent: 'deleted' },
   ]);
-  return { table, transform, ...(all.length > 0 && { children: Object.fromEntries(children) }) };
+  return { table, transform, ...(all.length > 0 && { partRows, children: Object.fromEntries(children) }) };
 };
 
 /** The pages with a total that the record states, where it is a number. */
 const counted = (walk: PageWalk | undefined, total: Json): PageWalk | undefined =>
   walk && typeof total === 'number' ? { ...walk, paging: { ...walk.paging, total: () => total } } : walk;
 
-/** The rows of a list within the record, the last of each key; undefined where it is no list of objects: it is kept in `_extra`. */
-const elementsOf = (
-  r: Reading,
-  record: JsonObject,
-  list: string,
-  table: RecordTable,
-  owner: Row,
-): readonly Row[] | undefined => {
+/** The elements of a list within the record; undefined where it is no list: it is kept in `_extra`. */
+const elementsOf = (r: Reading, record: JsonObject, list: string): readonly Json[] | undefined => {
   const elements = own(record, list) ?? [];
-  if (!Array.isArray(elements) || !elements.every(isObject)) {
-    r.flip(list, elements, 'a list of objects');
-    return undefined;
-  }
-  const rows = elements.map((element, at) => table.rowOf(r.element(list, at), element, owner));
-  const keyOf = (row: Row) => JSON.stringify(table.key.map((column) => String(row[column])));
-  return [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  return Array.isArray(elements) ? elements : (r.flip(list, elements, 'a list') ?? undefined);
 };
+
+/** The row of an element of a list within the record. */
+const elementRow = (table: RecordTable, r: Reading, element: Json, owner: Row): Row => {
+  if (!isObject(element)) throw r.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
+  return table.rowOf(r, element, owner);
+};
+
+/** The last row of each key. */
+export const lastOfEach = ({ key }: Pick<core.Table, 'key'>, rows: readonly Row[]): readonly Row[] =>
+  rows.length < 2
+    ? rows
+    : [...new Map(rows.map((row) => [key.map((column) => String(row[column])).join('\n'), row])).values()];
+
+/** Values of a key as JSON: a bigint as its digits. */
+const jsonOf = (key: Row): Json =>
+  Object.fromEntries(
+    Object.entries(key).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
+  );
+
+/** The columns of a parent's key, from its JSON; numeric ones are read as strictly as every id. */
+const keyValues = (table: RecordTable, names: readonly string[], given: Json): Row => {
+  const r = new Reading(core.nameOf(table), nounOf(table), given);
+  const key = values.requireRecord(r, given);
+  return Object.fromEntries(names.map((name) => [name, keyValue(table, r, key, name)]));
+};
+
+const keyValue = ({ columns }: RecordTable, r: Reading, key: JsonObject, name: string): Value =>
+  columns[name] === 'bigint' ? values.requiredId(r, key, name) : ((own(key, name) ?? null) as Value);
 
 /** The row of a record that was fetched by itself. */
 const rowAlone = (table: RecordTable, record: Json, owner: Row): Row => {
@@ -307,9 +345,4 @@ const nounOf = ({ name }: RecordTable): string =>
 
 /** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
 const ownerOf = (table: RecordTable, r: Reading, { partition = {} }: Slice): Row =>
-  Object.fromEntries(
-    Object.keys(partition).map((name) => [
-      name,
-      table.columns[name] === 'bigint' ? values.requiredId(r, partition, name) : (partition[name] ?? null),
-    ]),
-  );
+  Object.fromEntries(Object.keys(partition).map((name) => [name, keyValue(table, r, partition, name)]));

@@ -6,7 +6,7 @@
  */
 
 import { decimalText } from './decimal.ts';
-import { ExactNumber } from './json.ts';
+import { ExactNumber, isJsonNumber } from './json.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
 import { kindOf, type Reading } from './record-reader.ts';
 import type { Json } from './request.ts';
@@ -67,16 +67,17 @@ export const keyText = (r: Reading, path: string, value: string): string => {
   return value;
 };
 
-const isNumber = (value: Json): value is number | ExactNumber =>
-  typeof value === 'number' || value instanceof ExactNumber;
-const aDecimal = parsed<number | ExactNumber, Decimal>(isNumber, decimalText);
+/** APIs of money send numbers as text, so that no reader rounds them: text that JSON would take as a number is one. */
+const isNumber = (value: Json): value is number | ExactNumber | string =>
+  typeof value === 'number' || value instanceof ExactNumber || (isText(value) && isJsonNumber(value));
+const aDecimal = parsed<number | ExactNumber | string, Decimal>(isNumber, decimalText);
 
-/** An int8 as JSON number or, where ids come as text, as its digits (strictly: `007` is not 7). Rejects what is beyond 64 bits. */
+/** An int8 as JSON number or as text of one; of an id as its digits (strictly: `007` is not 7). Rejects what is beyond 64 bits. */
 const int8 =
-  (alsoText: boolean): Parse<Integer> =>
+  (isId: boolean): Parse<Integer> =>
   (r, path, value) => {
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-    const digits = alsoText && isText(value) ? value : aDecimal(r, path, value);
+    const digits = isId && isText(value) ? value : aDecimal(r, path, value)?.replace(/\.0+$/, '');
     if (digits === undefined || !/^(0|-?[1-9]\d*)$/.test(digits)) return undefined;
     if (digits.length <= 15) return Number(digits);
     const exact = digits.length <= 20 ? BigInt(digits) : undefined;
@@ -104,12 +105,13 @@ export const requiredId = required('a numeric id', int8(true));
 export const integer = optional('a whole number', int8(false));
 export const requiredInteger = required('a whole number', int8(false));
 
-export const bool = optional('true or false', (_r, _path, value) =>
-  typeof value === 'boolean' ? value : undefined,
-);
+const aBool: Parse<boolean> = (_r, _path, value) => (typeof value === 'boolean' ? value : undefined);
+export const bool = optional('true or false', aBool);
+export const requiredBool = required('true or false', aBool);
 
 /** An exact decimal. */
 export const decimal = optional('a number', aDecimal);
+export const requiredDecimal = required('a number', aDecimal);
 
 /** An instant as text with offset, as epoch milliseconds, or as seconds where those would lie before 1973. */
 export const instant = optional('an instant', anInstant);
@@ -117,6 +119,7 @@ export const requiredInstant = required('an instant', anInstant);
 
 /** A calendar day `YYYY-MM-DD`. */
 export const day = optional('a day', parsed(isText, parseDay));
+export const requiredDay = required('a day', parsed(isText, parseDay));
 
 export const object = optional('an object', asObject);
 export const requiredObject = required('an object', asObject);
@@ -134,12 +137,14 @@ export const requiredKey = (r: Reading, object: JsonObject, key: string, path = 
   return keyText(r, path, value);
 };
 
-/** A whole number of 32 bits. */
-export const int4 = (r: Reading, object: JsonObject, key: string, path = key): number | null => {
-  const value = integer(r, object, key, path);
-  if (value !== null && (typeof value === 'bigint' || value !== (value | 0))) throw beyond(r, path, 32);
-  return value;
+const anInt4: Parse<number> = (r, path, value) => {
+  const read = int8(false)(r, path, value);
+  if (typeof read === 'bigint' || (read !== undefined && read !== (read | 0))) throw beyond(r, path, 32);
+  return read;
 };
+/** A whole number of 32 bits. */
+export const int4 = optional('a whole number', anInt4);
+export const requiredInt4 = required('a whole number', anInt4);
 
 /** The record itself. */
 export const requireRecord = (r: Reading, record: Json): JsonObject => {

@@ -1,4 +1,4 @@
-import type { TidemarkError } from './errors.ts';
+import type { BadData, TidemarkError } from './errors.ts';
 import type { PageWalk, Reading } from './paging.ts';
 import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
@@ -238,8 +238,8 @@ export interface NestedList {
   readonly stated?: number | undefined;
   /** How the source gives such lists of many records at once: one object for all records; absent: it does not. */
   readonly bulk?: BulkLists;
-  /** Rows of the complete list; pure. */
-  rows(records: readonly Json[]): readonly Row[];
+  /** Rows of the complete list; pure. What of it cannot become rows is given to `bad`; without `bad` it is thrown. */
+  rows(records: readonly Json[], bad?: TakeBadPart): readonly Row[];
   /** What the list names in passing, as `Mapped.mentions`. */
   mentions?(records: readonly Json[]): readonly Row[];
 }
@@ -254,6 +254,18 @@ export interface BulkLists {
   elementOf(element: Json): { readonly key: string; readonly record: Json };
 }
 
+/** A part of a record, e.g. a comment, that cannot become rows. It is a reject of its own: the record is stored without it. */
+export interface BadPart {
+  /** Name of the child in `Stream.children` that its rows would belong to. */
+  readonly child: string;
+  /** The part as it came: the same object as in the record. Absent where only the rows of the child are known. */
+  readonly part?: Json;
+  readonly error: BadData;
+  /** What its rows need besides it, for `Stream.partRows`. */
+  readonly given?: Json;
+}
+
+export type TakeBadPart = (bad: BadPart) => void;
 /** What one record becomes. */
 export interface Mapped {
   readonly row: Row;
@@ -266,6 +278,8 @@ export interface Mapped {
   readonly partial?: readonly string[];
   /** Rows of `LoadSide.mentions`: what the record names in passing. They do not enter its hash. */
   readonly mentions?: readonly Row[];
+  /** Parts that are rejected by themselves. Of their children the stored rows stay, as if these were `partial`. */
+  readonly badParts?: readonly BadPart[];
   /** Lists that came truncated; fetched only if the record's content changed. */
   readonly nestedLists?: readonly NestedList[];
   /**
@@ -316,6 +330,8 @@ export interface LoadSide {
   /** A relation for what records name in passing, e.g. their authors: each once, as it was read last. */
   readonly mentions?: Table;
   readonly transform: Transform;
+  /** The rows of a part that was rejected by itself, for a replay. Throws `BadData`. Absent: it waits for the source. */
+  readonly partRows?: (child: string, part: Json, given: Json) => readonly Row[];
   /**
    * For days: the columns of the key, as text, of the row that a record is about. The stored row stays where
    * the record cannot become a row. Throws `BadData` where the record does not say.

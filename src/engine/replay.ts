@@ -1,20 +1,25 @@
 import { sql } from 'kysely';
 import { BadData, Transient } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
+import { unlessBad } from '../core/record-parts.ts';
+import type { Json } from '../core/request.ts';
 import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import type { Session } from '../load/session.ts';
 import { loadCounted } from './batching/commit.ts';
-import { lackingIn, NestedLists, nestedOf, unlessBad } from './batching/nested-lists.ts';
+import { NestedLists, nestedOf } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
 import type { RunContext } from './context/run-context.ts';
-import { inRun } from './context/stream-in-run.ts';
+import { inRun, type StreamInRun } from './context/stream-in-run.ts';
 import { withRun } from './execution.ts';
 
 interface Stored {
   readonly id: string;
   readonly payload: Buffer;
   readonly slice: Slice | null;
+  /** The child of a part that was rejected by itself; empty for a whole record. */
+  readonly part: string;
+  readonly given: Json;
   /** When it was met last, µs since 1970. */
   readonly seen: string;
 }
@@ -29,35 +34,60 @@ export async function replayRejects(
   wanted: { readonly stream?: string; readonly id?: string },
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   const { stream: name, id } = wanted;
-  const { counts, streams, error } = await withRun(deps, 'replay', { replay: wanted }, async (context) => {
+  const { streams, error } = await withRun(deps, 'replay', { replay: wanted }, async (context) => {
     for (const stream of deps.source.streams)
       if (name === undefined || name === stream.name) await replayStream(context, stream, id);
   });
   if (error !== undefined) throw new Transient(error.message);
-  const all = streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
-  return { replayed: counts.received, stillRejected: all - counts.received };
+  const sum = (of: 'fetched' | 'landed'): number =>
+    streams.reduce((all, { receipt }) => all + receipt[of], 0);
+  return { replayed: sum('landed'), stillRejected: sum('fetched') - sum('landed') };
 }
 
 async function replayStream(context: RunContext, stream: Stream, id: string | null = null): Promise<void> {
-  const { rows } = await sql<Stored>`select reject_id::text as id, payload, slice,
+  const { rows } = await sql<Stored>`select reject_id::text as id, payload, slice, part, given,
       (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
     where source_id = ${context.run.sourceId} and stream = ${stream.name} and status = 'open'
       and not truncated and (${id}::bigint is null or reject_id = ${id}::bigint)
     order by r.reject_id`.execute(context.deps.warehouse.db);
   if (rows.length === 0) return;
   await inRun(context, stream, async (of) => {
-    const batch = new Batch(stream);
-    const lists = new NestedLists(of);
-    const good: string[] = [];
-    for (const one of rows) if (await isTaken(one, batch, lists)) good.push(one.id);
-    const close = async ({ trx }: Session): Promise<void> => {
-      await sql`update ops.rejects set status = 'replayed', resolved_at = now()
-        where reject_id = any (${good}::bigint[])`.execute(trx);
-    };
-    await loadCounted(of, batch, { force: false, late: true, resolves: false, close });
-    of.tally.receipt = { expected: rows.length, fetched: rows.length, landed: batch.records.length };
+    let landed = 0;
+    for (const [part, some] of Map.groupBy(rows, (one) => one.part))
+      landed += await replayPart(of, part, some);
+    of.tally.receipt = { expected: rows.length, fetched: rows.length, landed };
     return undefined;
   });
+}
+
+/** Replays whole records, or the parts of one child: into its table, as if they were its records. Gives how many landed. */
+async function replayPart(of: StreamInRun, part: string, stored: readonly Stored[]): Promise<number> {
+  const { stream } = of;
+  const table = part === '' ? stream.table : stream.children?.[part]?.table;
+  if (table === undefined) return 0;
+  const batch = new Batch(part === '' ? stream : { ...stream, table, children: {}, absent: 'keep' });
+  const lists = new NestedLists(of);
+  const good: string[] = [];
+  for (const one of stored) {
+    const isGood = part === '' ? await isTaken(one, batch, lists) : isPartTaken(stream, one, batch);
+    if (isGood) good.push(one.id);
+  }
+  const close = async ({ trx }: Session): Promise<void> => {
+    await sql`update ops.rejects set status = 'replayed', resolved_at = now()
+      where reject_id = any (${good}::bigint[])`.execute(trx);
+  };
+  await loadCounted(of, batch, { force: false, late: true, resolves: false, close });
+  return good.length;
+}
+
+/** Puts the rows of a part into the batch of its table, if it now becomes some. */
+function isPartTaken({ partRows }: Stream, { part, payload, given, seen }: Stored, batch: Batch): boolean {
+  if (partRows === undefined) return false;
+  const add = (): void => {
+    for (const row of partRows(part, parseJson(payload), given))
+      batch.add({ row, children: {} }, BigInt(seen));
+  };
+  return !(unlessBad(add) instanceof BadData);
 }
 
 /**
@@ -69,6 +99,6 @@ async function isTaken({ payload, slice, seen }: Stored, batch: Batch, lists: Ne
   if (mapped instanceof BadData) return false;
   const reads = await lists.fetch(mapped);
   if ((await lists.judge(reads)) !== undefined) return false;
-  const add = () => batch.add(mapped, BigInt(seen), nestedOf(reads), lackingIn(reads));
+  const add = () => batch.add(mapped, BigInt(seen), nestedOf(reads));
   return !(unlessBad(add) instanceof BadData);
 }

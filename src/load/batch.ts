@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { BadData } from '../core/errors.ts';
-import type { Mapped, Slice, Stream } from '../core/stream.ts';
-import type { Row, Value } from '../core/table.ts';
+import type { BadPart, Mapped, Slice, Stream } from '../core/stream.ts';
+import type { Column, JsonText, Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
@@ -20,6 +20,23 @@ export interface Reject {
   readonly slice: Slice;
   /** The row that the record is about (`Stream.keyOf`); absent where the record does not say. */
   readonly row?: Readonly<Record<string, string>> | undefined;
+  /** A part of the record alone, for this child: the record itself is loaded, and `key` is its name. */
+  readonly part?: { readonly child: string; readonly given: JsonText | null };
+}
+
+/** A part whose bytes may be known already. */
+export type BadBytes = BadPart & { readonly payload?: Buffer };
+
+/** Makes the reject of a part. */
+export type RejectPart = (bad: BadBytes, stage: Reject['stage']) => Reject;
+
+/** What belongs to a record besides its mapping: see `Batch.add`. */
+export interface Besides {
+  readonly nested?: NestedRows;
+  readonly lacking?: readonly string[];
+  /** Parts of the nested lists that cannot become rows. */
+  readonly bad?: readonly BadBytes[];
+  readonly rejectPart?: RejectPart;
 }
 
 /** One record of a batch, encoded: where its rows lie in the batch's bytes. */
@@ -41,10 +58,13 @@ export interface BatchRecord {
   /** Its rows are the batch's spans `[firstSpan, endSpan)`. */
   readonly firstSpan: number;
   readonly endSpan: number;
+  /** Its parts that are rejected by themselves. */
+  readonly rejects?: readonly Reject[];
 }
 
-/** The rows of a record, as the batch has encoded them. */
-type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'hasNested'> & Pick<Mapped, 'notes'>;
+/** The rows of a record, as the batch has encoded them, and its parts that could not be encoded. */
+type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'hasNested'> &
+  Pick<Mapped, 'notes'> & { readonly bad: readonly BadPart[] };
 
 /**
  * Records in the order of their keys: two transactions with the same keys then wait instead of deadlocking.
@@ -86,8 +106,13 @@ export class Batch {
    * resolved.
    */
   readonly names: string[] = [];
+  /** The children that were read whole with such a record: rejects of their parts may be resolved. */
+  readonly partNames: (readonly [name: string, child: string])[] = [];
   /** Records given so far, good or bad. */
   received = 0;
+  /** Child rows given so far, and parts of records that could not become any. */
+  parts = 0;
+  badParts = 0;
   /** Records that repeated a key. */
   deduplicated = 0;
   /**
@@ -128,15 +153,26 @@ export class Batch {
   /**
    * Takes a record in. `nested` are rows of lists that were fetched apart: they are stored but do not enter
    * the hash. `lacking` are children whose lists could not be read whole: the hash says so (`lackedIn`), and
-   * their stored rows stay. Text that Postgres cannot hold is replaced (`withStorableText`). Throws
-   * `BadData`, and stays as it was, where a value does not fit its column.
+   * their stored rows stay. Text that Postgres cannot hold is replaced (`withStorableText`). A child row with
+   * a value that does not fit its column is a reject by `rejectPart`, and the other rows of its child stay. Throws
+   * `BadData`, and stays as it was, where the record's own row has one, or a child row and there is no `rejectPart`.
    */
-  add(mapped: Mapped, fetchedAt: Instant, nested: NestedRows = {}, lacking: readonly string[] = []): void {
+  add(mapped: Mapped, fetchedAt: Instant, besides: Besides = {}): void {
+    const { nested = {}, lacking = [], bad: ofLists = [], rejectPart } = besides;
     const { table } = this.stream;
-    const firstSpan = this.spans.length / 3;
-    const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = this.#encode(mapped, nested);
+    const [bytes, spans] = [this.writer.length, this.spans.length];
+    const firstSpan = spans / 3;
+    const encoded = this.#encode(mapped, nested);
+    const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = encoded;
+    const bad = [...(mapped.badParts ?? []), ...ofLists];
+    const [first = encoded.bad[0]] = bad;
+    if (first !== undefined && rejectPart === undefined) {
+      this.#undo(bytes, spans);
+      throw first.error;
+    }
     const lacked = lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
-    const inPart = mapped.partial === undefined ? lacked : lacked | bitsOf(this.children, mapped.partial);
+    const unread = [...(mapped.partial ?? []), ...[...bad, ...encoded.bad].map(({ child }) => child)];
+    const inPart = unread.length === 0 ? lacked : lacked | bitsOf(this.children, unread);
     const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
     if (table.entity) this.writer.setInt8((this.spans[firstSpan * 3 + 2] ?? 0) - hashBytes, 'bigint', hash);
     this.#keep({
@@ -150,11 +186,22 @@ export class Batch {
       hasNested,
       firstSpan,
       endSpan: this.spans.length / 3,
+      ...(rejectPart && first && { rejects: this.#rejected(bad, encoded.bad, rejectPart) }),
     });
     for (const note of notes) this.notes.add(note);
     for (const row of mapped.mentions ?? []) this.#mention(row);
     for (const row of nested.mentions ?? []) this.#mention(row);
     this.received += 1;
+    this.parts += this.spans.length / 3 - firstSpan - 1 + bad.length + encoded.bad.length;
+  }
+
+  #rejected(mapped: readonly BadBytes[], encoded: readonly BadPart[], reject: RejectPart): readonly Reject[] {
+    const all = [
+      ...mapped.map((bad) => reject(bad, 'transform')),
+      ...encoded.map((bad) => reject(bad, 'encode')),
+    ];
+    this.badParts += all.length;
+    return all;
   }
 
   reject(reject: Reject): void {
@@ -208,12 +255,13 @@ export class Batch {
       const endOfKey = encodeRow(writer, root, mapped.row);
       if (entity) writer.field('bigint', 0);
       this.spans.push(0, start, writer.length);
-      const ofRecord = this.#encodeChildren(mapped.children);
+      const bad: BadPart[] = [];
+      const ofRecord = this.#encodeChildren(mapped.children, bad, isStorable);
       const hash = entity ? digestOf(writer.bytes(start, writer.length)) : 0n;
-      const ofNested = this.#encodeChildren(nested);
+      const ofNested = this.#encodeChildren(nested, bad, isStorable);
       const keyText = this.isListing ? '' : writer.latin1(start + 2, endOfKey);
       const delivered = ofRecord | ofNested;
-      return { keyText, hash, delivered, hasNested: ofNested !== 0, notes: mapped.notes ?? [] };
+      return { keyText, hash, delivered, hasNested: ofNested !== 0, notes: mapped.notes ?? [], bad };
     } catch (error) {
       this.#undo(start, spans);
       if (isStorable || !(error instanceof BadData) || error.code !== 'bad_text') throw error;
@@ -222,8 +270,8 @@ export class Batch {
     return this.#encode(storable.mapped, storable.nested, true);
   }
 
-  /** Gives the bits of the children that were delivered. */
-  #encodeChildren(rows: NestedRows): number {
+  /** Gives the bits of the children that were delivered. Rows that cannot be encoded are left out, and added to `bad`. */
+  #encodeChildren(rows: NestedRows, bad: BadPart[], isStorable: boolean): number {
     let delivered = 0;
     for (let i = 0; i < this.children.length; i += 1) {
       const list = rows[this.children[i]?.[0] ?? ''];
@@ -231,7 +279,17 @@ export class Batch {
       delivered |= 1 << i;
       const layout = this.layouts[i + 1] as Layout;
       const seen = list.length > 1 ? new Set<string>() : undefined;
-      for (const row of list) this.#encodeChild(layout, row, i + 1, seen);
+      for (const row of list) {
+        const from = this.writer.length;
+        try {
+          this.#encodeChild(layout, row, i + 1, seen);
+        } catch (error) {
+          // Text that Postgres cannot hold is mended once, for the entire record.
+          if (!(error instanceof BadData) || (error.code === 'bad_text' && !isStorable)) throw error;
+          this.writer.rewind(from);
+          bad.push({ child: this.children[i]?.[0] ?? '', error });
+        }
+      }
     }
     return delivered;
   }
@@ -277,6 +335,7 @@ function encodeRow(writer: BinaryWriter, { table, content, key }: Layout, row: R
       const value = row[name];
       if (value === undefined) throw new Error(`a row of ${table.name} lacks ${name}`);
       if (value === null && i < key.length) throw new BadData('no_key', 'it is part of the key and missing');
+      checkDeclared(column[2], value);
       writer.field(column[1], value);
       if (i === key.length - 1) end = writer.length;
     }
@@ -288,6 +347,21 @@ function encodeRow(writer: BinaryWriter, { table, content, key }: Layout, row: R
   if (end - from > longestKey)
     throw new BadData('key_too_long', `the key of a row of ${table.name} has ${end - from} bytes`);
   return end;
+}
+
+/** What Postgres would refuse with all rows of its COPY, or would round. Throws `BadData`. */
+function checkDeclared({ isNullable, values, digits }: Partial<Column>, value: Value): void {
+  if (value === null) {
+    if (isNullable !== true) throw new BadData('missing_field', 'it is required and missing');
+  } else if (typeof value === 'string') {
+    if (values !== undefined && !values.includes(value))
+      throw new BadData('bad_word', `${value.slice(0, 60)} is none of ${values.join(', ')}`);
+    if (digits === undefined) return;
+    const [precision, scale] = digits;
+    const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(value) ?? [];
+    if (whole.length > precision - scale || fraction.length > scale)
+      throw new BadData('out_of_range', `${value.slice(0, 60)} does not fit numeric(${precision}, ${scale})`);
+  }
 }
 
 const eight = new DataView(new ArrayBuffer(8));

@@ -1,12 +1,19 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Stream } from '../core/stream.ts';
-import { type Child, type ColumnType, nameOf, type Table } from '../core/table.ts';
+import {
+  type Child,
+  type Column,
+  type ColumnType,
+  type DeclaredTable,
+  nameOf,
+  type Table,
+} from '../core/table.ts';
 
 /** A table as the loader sees it: columns in the order of its COPY, key first. */
 export interface Layout {
   readonly table: Table;
-  /** What a mapped row gives, key columns first: name and type. */
-  readonly content: readonly (readonly [name: string, type: ColumnType])[];
+  /** What a mapped row gives, key columns first: name, type, and what is declared of the column. */
+  readonly content: readonly (readonly [name: string, type: ColumnType, declared: Partial<Column>])[];
   readonly key: readonly string[];
   /** The columns after the key: content, then the content's hash where the table has one. */
   readonly rest: readonly string[];
@@ -19,11 +26,12 @@ export function layoutOf(table: Table): Layout {
   const made = layouts.get(table);
   if (made !== undefined) return made;
   const columns: Readonly<Record<string, ColumnType>> = table.columns;
+  const declared = 'declared' in table ? (table as DeclaredTable).declared : {};
   const rest = Object.keys(columns).filter((name) => !table.key.includes(name));
   const content = [...table.key, ...rest].map((name) => {
     const type = columns[name];
     if (type === undefined) throw new Error(`${nameOf(table)} has no column ${name}`);
-    return [name, type] as const;
+    return [name, type, declared[name] ?? { isNullable: true }] as const;
   });
   if (table.entity) rest.push('_row_hash');
   const layout: Layout = { table, content, key: table.key, rest };

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
-import { Batch, type BatchRecord, byKey, type Merge, type Task } from './batch.ts';
+import { Batch, type BatchRecord, byKey, type Merge, type Reject, type Task } from './batch.ts';
 import { BinaryWriter } from './binary.ts';
 import { copyRows, insertOnly } from './copy.ts';
 import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
@@ -68,14 +68,15 @@ export async function load(
     const replaced = batch.stream.absent === 'delete' ? how.lists : undefined;
     await (batch.isListing || replaced ? writer.writeListing(replaced, listing) : writer.write());
     const taken = listing?.taken ?? batch;
-    const loaded = writer.loaded(taken);
-    await keepRejects(task, taken.rejects);
+    const parts = writer.rejectedParts();
+    const loaded = writer.loaded(taken, parts.length);
+    const kept = await keepRejects(task, [...taken.rejects, ...parts]);
     for (const note of taken.notes)
       await sql`insert into ops.schema_changes (source_id, stream, note, run_id)
         values (${how.sourceId}, ${batch.stream.name}, ${note}, ${how.runId}::bigint)
         on conflict do nothing`.execute(session.trx);
     if (how.resolves) {
-      await resolveRejects(task, taken.names);
+      await resolveRejects(task, taken.names, taken.partNames, kept);
       if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
     await writeMentions(task, [...taken.mentions.values()]);
@@ -108,13 +109,21 @@ class RowWriter {
   /** `deduplicated`: staged rows that repeated a key. */
   readonly #counts = { inserted: 0, updated: 0, unchanged: 0, superseded: 0, deduplicated: 0 };
   readonly #outcome = { deleted: 0, isHeld: false, spared: 0 };
+  /** Records of which the warehouse has a newer version. */
+  readonly #outdated = new Set<BatchRecord>();
 
   constructor(task: Task) {
     this.#task = task;
   }
 
-  loaded({ received, deduplicated, rejects }: Batch): Loaded {
-    const counts = { ...this.#counts, received, rejected: rejects.length };
+  /** Parts of the records that are, or were already, stored. */
+  rejectedParts(): readonly Reject[] {
+    return this.#task.batch.records.flatMap((one) => (this.#outdated.has(one) ? [] : (one.rejects ?? [])));
+  }
+
+  /** What became of the records. A part that was rejected counts as a record of its own. */
+  loaded({ received, deduplicated, rejects }: Batch, parts: number): Loaded {
+    const counts = { ...this.#counts, received: received + parts, rejected: rejects.length + parts };
     counts.deduplicated += deduplicated;
     const { spared, ...outcome } = this.#outcome;
     return { counts, ...outcome, ...(spared > 0 && { spared }) };
@@ -139,10 +148,11 @@ class RowWriter {
       const row = existing.get(record.keyText);
       if (row === undefined || row.deleted) return true;
       if (isSame(row, record) && !(merge.force && record.hasNested)) this.#counts.unchanged += 1;
-      else if (!merge.force && isOlder(record, row)) this.#counts.superseded += 1;
+      else if (!merge.force && isOlder(record, row)) this.#outdated.add(record);
       else return true;
       return false;
     });
+    this.#counts.superseded += this.#outdated.size;
     return byKey(pending);
   }
 
@@ -188,7 +198,8 @@ class RowWriter {
       const { kept, unchanged, superseded } = await dropUnwritten(task, pending);
       written = kept;
       this.#counts.unchanged += unchanged;
-      this.#counts.superseded += superseded;
+      this.#counts.superseded += superseded.length;
+      for (const one of superseded) this.#outdated.add(one);
     }
     await keepVersions(task);
     this.#outcome.deleted += await writeChildren(task, written);

@@ -164,7 +164,7 @@ export async function dropUnwritten(task: Task, pending: readonly BatchRecord[])
   const kept = pending.filter((one) => mine.has(one) || (merge.force && one.hasNested && same.has(one)));
   await sql`truncate ${stageOf(batch.stream.table)}`.execute(session.trx);
   await copyRows(task, 0, kept);
-  return { kept, unchanged: same.size, superseded: unwritten.length - same.size };
+  return { kept, unchanged: same.size, superseded: unwritten.filter((one) => !same.has(one)) };
 }
 
 /** A child table whose rows of the batch are staged. */

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import type { Reject, Task } from './batch.ts';
+import type { Batch, Reject, Task } from './batch.ts';
 import type { Scope } from './replace.ts';
 
 /** A payload longer than this is kept in part, with the digest of the whole. */
@@ -12,27 +12,31 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row,
- * with one more attempt per run; where it came with other bytes, the earlier row is resolved.
+ * with one more attempt per run; where it came with other bytes, the earlier row is resolved. Gives their ids.
  */
-export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<void> {
+export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<readonly string[]> {
   const { sourceId, runId } = task.merge;
-  for (const { key: name, payload, stage, code, field, message, slice } of rejects) {
+  const ids: string[] = [];
+  for (const { key: name, payload, stage, code, field, message, slice, part } of rejects) {
     const digest = crypto.hash('sha256', payload, 'buffer');
     const kept = payload.subarray(0, longestPayload);
     const key = withoutNul(name);
-    await sql`insert into ops.rejects as r (source_id, stream, record_key, sha256, payload, truncated, stage,
-        code, field, message, slice, first_run_id, last_run_id)
-      values (${sourceId}, ${task.batch.stream.name}, ${key}, ${digest}, ${kept},
+    const { rows } = await sql<{ id: string }>`insert into ops.rejects as r (source_id, stream, part, given,
+        record_key, sha256, payload, truncated, stage, code, field, message, slice, first_run_id, last_run_id)
+      values (${sourceId}, ${task.batch.stream.name}, ${part?.child ?? ''}, ${part?.given ?? null}::jsonb, ${key}, ${digest}, ${kept},
         ${kept.length < payload.length}, ${stage}, ${code}, ${field === undefined ? null : withoutNul(field)},
         ${message}, ${JSON.stringify(slice)}::jsonb, ${runId}::bigint, ${runId}::bigint)
-      on conflict (source_id, stream, record_key, sha256) do update set
+      on conflict (source_id, stream, part, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message,
-        code = excluded.code, field = excluded.field, status = 'open', resolved_at = null,
-        attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int`.execute(task.session.trx);
-    // What the record was before is of no use any more.
-    const before = sql`record_key = ${key} and sha256 <> ${digest} and ${isOfOtherRun(task)}`;
-    if (key !== '') await resolve(task, before);
+        code = excluded.code, field = excluded.field, given = excluded.given, status = 'open', resolved_at = null,
+        attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int
+      returning reject_id::text as id`.execute(task.session.trx);
+    for (const { id } of rows) ids.push(id);
+    // What the record was before is of no use any more. A record has several parts: see `resolveRejects`.
+    const before = sql`part = '' and record_key = ${key} and sha256 <> ${digest} and ${isOfOtherRun(task)}`;
+    if (key !== '' && part === undefined) await resolve(task, before);
   }
+  return ids;
 }
 
 const isOfOtherRun = ({ merge }: Task): RawBuilder<unknown> => sql`last_run_id <> ${merge.runId}::bigint`;
@@ -45,7 +49,7 @@ const resolve = ({ session, batch, merge }: Task, condition: RawBuilder<unknown>
 /**
  * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: their
  * records are good by now, or gone. Call it after `keepRejects`. Of one whose slice reaches beyond the scope
- * nothing is known.
+ * nothing is known, nor of a part that may have been fetched apart with its record.
  */
 export async function resolveScope(task: Task, { equal, days }: Scope): Promise<void> {
   const within =
@@ -53,18 +57,28 @@ export async function resolveScope(task: Task, { equal, days }: Scope): Promise<
       ? sql`true`
       : sql`(slice #>> '{window,from}')::timestamptz >= ${days.from.toISOString()}::timestamptz
           and (slice #>> '{window,to}')::timestamptz <= ${days.to.toISOString()}::timestamptz`;
-  const isInScope = sql`${isOfOtherRun(task)}
+  const isInScope = sql`part = '' and ${isOfOtherRun(task)}
     and coalesce(slice -> 'partition', '{}') = ${JSON.stringify(equal)}::jsonb and ${within}`;
   await resolve(task, isInScope);
 }
 
 /**
- * Marks rejects as resolved whose record is now loaded. `names` are the records' names, as rejects have them.
+ * Marks rejects as resolved whose record is now loaded, and those of parts that are not among the rejects
+ * `kept` though their child was read whole. `names` are the records' names, as rejects have them.
  */
-export async function resolveRejects(task: Task, names: readonly string[]): Promise<void> {
+export async function resolveRejects(
+  task: Task,
+  names: readonly string[],
+  parts: Batch['partNames'],
+  kept: readonly string[],
+): Promise<void> {
   if (names.length === 0) return;
   const distinct = [...new Set(names.map(withoutNul))];
-  await resolve(task, sql`record_key <> '' and record_key = any (${distinct}::text[])`);
+  await resolve(task, sql`part = '' and record_key <> '' and record_key = any (${distinct}::text[])`);
+  const [of, children] = [parts.map(([name]) => withoutNul(name)), parts.map(([, child]) => child)];
+  if (of.length === 0) return;
+  const isRead = sql`(record_key, part) in (select * from unnest(${of}::text[], ${children}::text[]))`;
+  await resolve(task, sql`${isRead} and reject_id <> all (${kept}::bigint[])`);
 }
 
 /**

@@ -7,6 +7,8 @@ export interface Reject {
   readonly pipeline: string;
   readonly stream: string;
   readonly recordKey: string;
+  /** The part of the record, e.g. comments, where that was rejected alone; empty: the record itself. */
+  readonly part: string;
   readonly stage: string;
   readonly code: string;
   readonly field: string | null;
@@ -49,7 +51,7 @@ interface RejectPage {
 export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly Reject[]> {
   const found = await rowsOf(
     sql<Omit<Reject, 'excerpt'> & { readonly excerpt: Buffer }>`
-      select r.reject_id::text as "rejectId", src.name as pipeline, r.stream, r.record_key as "recordKey", r.stage,
+      select r.reject_id::text as "rejectId", src.name as pipeline, r.stream, r.part, r.record_key as "recordKey", r.stage,
         r.code, r.field, r.message, r.status, r.truncated, r.slice, r.attempts::float8 as attempts,
         r.first_run_id::text as "firstRunId", r.last_run_id::text as "lastRunId", r.first_seen_at as "firstSeenAt",
         r.last_seen_at as "lastSeenAt", octet_length(r.payload)::float8 as bytes,

@@ -7,7 +7,7 @@ import { type EngineRun, standingOf } from '../../core/dag-engine.ts';
 import { BadData } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
-import { Reading } from '../../core/record-reader.ts';
+import { kindOf, Reading } from '../../core/record-reader.ts';
 import * as read from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Transform } from '../../core/stream.ts';
@@ -26,7 +26,7 @@ export interface Run {
   /** What distinguishes two executions of one id. */
   readonly begun_at?: string | undefined;
   /** Handlers last. Absent: the source did not give them. */
-  readonly steps?: readonly JsonObject[];
+  readonly steps?: readonly Json[];
   /** True where `steps` names only some of the steps. */
   readonly isPartial?: boolean;
   /** True where it is whole, and all that the engine shows of its DAG: its id may have named another run before. */
@@ -94,10 +94,15 @@ const stepIn = (record: Json, kind: string): JsonObject => {
   return { ...statedIn('step', { ...members, ...more, depends }), kind, step_name: name };
 };
 
-/** A step without a name is called by its number, a handler by its kind; steps of one name are counted. */
-const numbered = (steps: readonly JsonObject[]): readonly JsonObject[] => {
+/**
+ * A step without a name is called by its number, a handler by its kind; steps of one name are counted. What is no step
+ * stays, to be rejected.
+ */
+const numbered = (steps: readonly Json[]): readonly Json[] => {
   const counts = new Map<string, number>();
-  return steps.map(({ kind, ...step }, position) => {
+  return steps.map((one, position) => {
+    if (!isObject(one)) return one;
+    const { kind, ...step } = one;
     const step_name = textOf(step.step_name) ?? (kind === 'step' ? `step ${position + 1}` : String(kind));
     const occurrence = counts.get(step_name) ?? 0;
     counts.set(step_name, occurrence + 1);
@@ -118,7 +123,8 @@ const madeAt = (log: Json): string | undefined => {
 /** A summary or the details of a run. `runningNodes`: only some of its steps. */
 export const runIn = ({ name, nodes, runningNodes, ...others }: JsonObject): Run => {
   const listed = [nodes, runningNodes].find((one) => Array.isArray(one)) ?? [];
-  const found = listed.map((step) => stepIn(step, 'step'));
+  const isStep = (step: Json): boolean => isObject(step) || textOf(step) !== undefined;
+  const found: Json[] = listed.map((step) => (isStep(step) ? stepIn(step, 'step') : step));
   const isHandler = ([key, value]: [string, Json]): boolean => handlers.includes(key) && isObject(value);
   for (const [key, value] of Object.entries(others).filter(isHandler))
     found.push(stepIn(value, key === 'onAbort' ? 'onCancel' : key));
@@ -212,8 +218,12 @@ export const dagRun: Transform = (record) => {
   const { dag_name, dag_run_id } = run;
   const r = new Reading('workflow.dag_runs', 'run', { id: dag_run_id });
   const row = rowOf(r, dagRuns, run);
-  const stepRow = (step: JsonObject, position: number): Row =>
-    rowOf(r.row('steps', position), dagRunSteps, { ...step, dag_name, dag_run_id });
-  const children = steps && { steps: steps.map(stepRow) };
-  return { row, children: children ?? {}, notes: r.notes(), ...(isPartial && { partial: ['steps'] }) };
+  const stepRow = (step: Json, position: number): readonly Row[] => {
+    const at = r.row('steps', position);
+    if (!isObject(step)) throw at.reject('bad_type', '', `has ${kindOf(step)} as %, expected a step`);
+    return [rowOf(at, dagRunSteps, { ...step, dag_name, dag_run_id })];
+  };
+  const given = () => ({ dag_name, dag_run_id });
+  const children = steps && { steps: r.parts('steps', steps, stepRow, given) };
+  return { row, children: children ?? {}, ...r.remarks(), ...(isPartial && { partial: ['steps'] }) };
 };

@@ -8,6 +8,7 @@
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { list } from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import * as f from './fields.ts';
@@ -318,10 +319,12 @@ const changeItems = columns.table(
 const readItem = f.readerOf(itemFields);
 
 const itemsOf = (r: Reading, record: JsonObject, change_id: string): Omit<Mapped, 'row'> => {
-  const items = list(r, record, 'changes').map((each, item) => {
-    if (!isObject(each)) throw r.reject('bad_type', `changes[${item}]`, 'has a % that is no object');
-    return { change_id, item, ...readItem(r.element('changes', item), each, {}, 'changes[].') };
-  });
+  const read = (each: Json, item: number) => {
+    const at = r.element('changes', item);
+    if (!isObject(each)) throw at.reject('bad_type', '', 'has a % that is no object');
+    return [{ change_id, item, ...readItem(at, each, {}, 'changes[].') }];
+  };
+  const items = r.parts('items', list(r, record, 'changes'), read, (item) => ({ change_id, item }));
   const isWhole = Array.isArray(own(record, 'changes') ?? []);
   return { children: { items }, ...(!isWhole && { partial: ['items'] }) };
 };

@@ -189,8 +189,7 @@ export const mapped = (
   row: columns.Row,
   more: Omit<Mapped, 'row'> = { children: {} },
 ): Mapped => {
-  const notes = r.notes();
-  return { row, ...more, ...(notes.length > 0 && { notes }) };
+  return { row, ...more, ...r.remarks() };
 };
 
 /** One kind of record: its table, the tables of its parts, and the transform that fills them. */

@@ -4,11 +4,11 @@ import { decimalText } from '../../core/decimal.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
-import { int4, keyText, list, object, text as textIn } from '../../core/record-values.ts';
+import { keyText, list, object, requiredInt4, requiredKey } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import { type Child, int, type Row, table, text } from '../../core/table.ts';
-import { keepNews, textsIn } from './fields.ts';
+import { keepNews } from './fields.ts';
 
 const adSetId = text('The ad set, see ads.ad_sets.id.').key();
 
@@ -104,10 +104,13 @@ function* valuesOf(
     for (const [name, inner] of Object.entries(value)) yield* valuesOf(r, `${dimension}.${name}`, inner);
 }
 
+/** A target that cannot be read is rejected by itself, by the name in `targets`. */
 const targetRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
   const rows = new Map<string, Row>();
-  for (const [name, target] of Object.entries(object(r, adSet, 'targets') ?? {}))
-    for (const [dimension, value] of valuesOf(r, name, target))
+  const targets = object(r, adSet, 'targets') ?? {};
+  const names = Object.keys(targets);
+  const read = (target: Json, at: number): readonly [] => {
+    for (const [dimension, value] of valuesOf(r, names[at] ?? '', target))
       if (Buffer.byteLength(dimension + value) > longestTargetBytes)
         r.note('targets: a value too long for a row of its own; it is in ad_sets.targets only');
       else
@@ -116,47 +119,55 @@ const targetRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly 
           dimension: keyText(r, 'targets', dimension),
           value: keyText(r, `targets.${dimension}`, value),
         });
+    return [];
+  };
+  const given = (at: number) => ({ ad_set_id, dimension: names[at] });
+  r.parts('targets', Object.values(targets), read, given);
   return [...rows.values()];
 };
 
 const capMembers = new Set(['frequency_unit', 'frequency_period', 'max_impressions']);
 
-/** A cap that does not say unit, period and number is kept in `_extra` with a note. */
-const capRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] =>
-  list(r, adSet, 'frequency_caps').flatMap((cap, index) => {
+/** A cap that does not say unit, period and number is rejected by itself. */
+const capRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
+  const read = (cap: Json, index: number): readonly Row[] => {
     const at = r.element('frequency_caps', index);
-    const given = isObject(cap) ? cap : {};
-    const unit = textIn(at, given, 'frequency_unit');
-    const period = int4(at, given, 'frequency_period');
-    const max_impressions = int4(at, given, 'max_impressions');
-    if (unit === null || period === null || max_impressions === null) {
-      at.flip('cap', cap, 'unit, period and number of impressions');
-      return [];
-    }
-    keepNews(at, given, capMembers, '', 'frequency_caps[].');
-    return [{ ad_set_id, unit: keyText(at, 'frequency_unit', unit), period, max_impressions }];
-  });
-
-const placementRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
-  const path = 'targets.placements';
-  const found = textsIn(r, object(r, adSet, 'targets') ?? {}, 'placements', path);
-  return [...new Set(found)].map((placement) => ({ ad_set_id, placement: keyText(r, path, placement) }));
+    if (!isObject(cap)) throw at.reject('bad_type', '', 'has a % that is no object');
+    const unit = requiredKey(at, cap, 'frequency_unit');
+    const period = requiredInt4(at, cap, 'frequency_period');
+    const max_impressions = requiredInt4(at, cap, 'max_impressions');
+    keepNews(at, cap, capMembers, '', 'frequency_caps[].');
+    return [{ ad_set_id, unit, period, max_impressions }];
+  };
+  return r.parts('frequency_caps', list(r, adSet, 'frequency_caps'), read, () => ({ ad_set_id }));
 };
 
-/** A member that is absent is empty. A list that cannot be read to its end is partial: no row of it is deleted. */
+/** A placement that is no text is rejected by itself. */
+const placementRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
+  const path = 'targets.placements';
+  const found = list(r, object(r, adSet, 'targets') ?? {}, 'placements', path);
+  const read = (placement: Json, index: number): readonly string[] => {
+    const at = r.element(path, index);
+    if (typeof placement !== 'string') throw at.reject('bad_type', '', 'has a % that is no text');
+    return [keyText(at, '', placement)];
+  };
+  const good = r.parts('placements', found, read, () => ({ ad_set_id }));
+  return [...new Set(good)].map((placement) => ({ ad_set_id, placement }));
+};
+
+/** A member that is absent is empty. Of a list that cannot be read no row is deleted. */
 export const targetingOf = (r: Reading, adSet: JsonObject, id: string): Omit<Mapped, 'row'> => {
-  const caps = capRows(r, id, adSet);
   const targeting = own(adSet, 'targets') ?? {};
   const placed = isObject(targeting) ? (own(targeting, 'placements') ?? []) : undefined;
   const capped = own(adSet, 'frequency_caps') ?? [];
   const partial = [
     ...(isObject(targeting) ? [] : ['targets']),
-    ...(Array.isArray(capped) && capped.length === caps.length ? [] : ['frequency_caps']),
-    ...(Array.isArray(placed) && placed.every((each) => typeof each === 'string') ? [] : ['placements']),
+    ...(Array.isArray(capped) ? [] : ['frequency_caps']),
+    ...(Array.isArray(placed) ? [] : ['placements']),
   ];
   const children = {
     targets: targetRows(r, id, adSet),
-    frequency_caps: caps,
+    frequency_caps: capRows(r, id, adSet),
     placements: placementRows(r, id, adSet),
   };
   return { children, ...(partial.length > 0 && { partial }) };

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
 import type { BulkLists, NestedList } from '../../core/stream.ts';
-import { pages } from '../../reading/pages.ts';
+import { readingOf } from '../../reading/open-reading.ts';
 import { tell } from '../context/run-context.ts';
 import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';
 
@@ -20,6 +20,13 @@ export interface Wanted {
   readonly elements: number;
 }
 
+/** An element of a list, and what the source sent it as, with its bytes. */
+export interface Element {
+  readonly record: Json;
+  readonly source: Json;
+  readonly bytes: () => Buffer;
+}
+
 /** The lists of many records, for one walk over the stream. */
 export class BulkReader {
   readonly #of: StreamInRun;
@@ -33,25 +40,26 @@ export class BulkReader {
   }
 
   /** The elements by the key of their record: of all records that the source shows any of. */
-  async read(bulk: BulkLists, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, readonly Json[]>> {
-    const found = new Map<string, Json[]>();
+  async read(bulk: BulkLists, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, readonly Element[]>> {
+    const found = new Map<string, Element[]>();
     const asked = cut(wanted, bulk.most).map((some) => this.#limit(() => this.#readSome(bulk, some, found)));
     await Promise.all(asked);
     return found;
   }
 
-  async #readSome(bulk: BulkLists, some: readonly Wanted[], found: Map<string, Json[]>): Promise<void> {
+  async #readSome(bulk: BulkLists, some: readonly Wanted[], found: Map<string, Element[]>): Promise<void> {
     if (this.#given.get(bulk) === false) return;
     const { deps, signal } = this.#of.context;
-    const walk = bulk.walk(some.map(({ key }) => key));
+    const reading = readingOf(deps.source.http, bulk.walk(some.map(({ key }) => key)), signal);
     try {
-      for await (const { records } of pages(deps.source.http, walk, signal)) {
+      for await (const page of reading.pages) {
         this.#given.set(bulk, true);
         // Few, for the memory that they take.
         this.#limit.concurrency = 2;
-        for (const { key, record } of records.map(bulk.elementOf)) {
+        for (const source of page.records) {
+          const { key, record } = bulk.elementOf(source);
           const list = found.get(key) ?? [];
-          list.push(record);
+          list.push({ record, source, bytes: () => reading.bytes(source, page) });
           found.set(key, list);
         }
       }

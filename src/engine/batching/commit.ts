@@ -29,8 +29,8 @@ export interface Walking extends StreamInRun {
 /** What the reading of a walk's slices shares. */
 export interface WalkContext extends Walking {
   readonly nestedLists: NestedLists;
-  /** Slices of the walk that are not read to their end. */
-  readonly unread: { count: number };
+  /** Slices of the walk that are not read to their end; `ending`: those of them that only wait for their commit. */
+  readonly unread: { count: number; ending: number };
 }
 
 /** Commits a batch; with `end` it is the slice's last one, and carries its receipt. */
@@ -54,6 +54,7 @@ export async function commit(
   const loaded = await loadCounted(walking, batch, how, listing);
   if (end === undefined) return loaded;
   unread.count -= 1;
+  unread.ending -= 1;
   tallySlice(tally, end);
   return loaded;
 }

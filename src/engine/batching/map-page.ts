@@ -3,13 +3,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
+import { unlessBad } from '../../core/record-parts.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';
 import type { WalkContext } from './commit.ts';
-import { type ListRead, lackingIn, nestedOf, unlessBad } from './nested-lists.ts';
+import { type ListRead, nestedOf } from './nested-lists.ts';
+import { partsRejectedOf } from './part-rejects.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
@@ -110,16 +112,24 @@ function intoBatch(
     let stage: Reject['stage'] = 'transform';
     try {
       if (mapped instanceof BadData) throw mapped;
-      const nested = lists && nestedOf(lists);
+      const besides = lists && nestedOf(lists);
       stage = 'encode';
-      batch.add(mapped, fetchedAt, nested, lists && lackingIn(lists));
-      if (resolves) batch.names.push(reading.id(record));
+      const key = reading.id(record);
+      const bytes = () => reading.bytes(record, page);
+      const rejectPart = partsRejectedOf({ key, record, bytes, slice });
+      batch.add(mapped, fetchedAt, { ...besides, rejectPart });
+      if (!resolves) return;
+      batch.names.push(key);
+      const read = Object.keys({ ...mapped.children, ...besides?.nested });
+      for (const child of read) if (!besides?.lacking?.includes(child)) batch.partNames.push([key, child]);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
       const about = unlessBad(() => stream.keyOf?.(record, slice));
       const row = about instanceof BadData ? undefined : about;
       const [key, payload] = [reading.id(record), reading.bytes(record, page)];
-      const { code, field, message } = error;
+      const { code, field } = error;
+      const message =
+        stage === 'encode' ? `${error.message} (record ${key || 'without a key'})` : error.message;
       batch.reject({ key, payload, stage, code, field, message, slice, row });
     }
   };

@@ -9,16 +9,17 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { BadData, Forbidden, Missing, Transient } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { PageWalk } from '../../core/paging.ts';
-import type { Json } from '../../core/request.ts';
-import type { Mapped, NestedList } from '../../core/stream.ts';
+import { unlessBad } from '../../core/record-parts.ts';
+import type { BadPart, Mapped, NestedList } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
-import type { Batch } from '../../load/batch.ts';
+import type { BadBytes, Batch, Besides } from '../../load/batch.ts';
 import { lackedIn, target, typeOf } from '../../load/layout.ts';
-import { pages } from '../../reading/pages.ts';
+import { readingOf } from '../../reading/open-reading.ts';
 import { ask, tell } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { confirmed, ShownLess } from '../verify.ts';
-import { BulkReader, elementsIn } from './bulk-lists.ts';
+import { BulkReader, type Element, elementsIn } from './bulk-lists.ts';
+import { bytesIn } from './part-rejects.ts';
 
 /** A list that this many records were refused, twice each, and none was given, is not requested again in this walk. */
 const recordsUntilClosed = 2;
@@ -46,39 +47,51 @@ export interface ListRead {
   readonly lists: readonly NestedList[];
   /** It was refused in an earlier run, too: the stored row lacks it. */
   readonly again: boolean;
-  readonly records: readonly Json[];
+  /** What could be read of it, as rows. */
+  readonly made?: MadeRows | BadData;
   /** Why it was not given, or not whole. */
   readonly error?: Error;
 }
 
+/** Rows by child, and the parts that cannot become any, with their bytes. */
+type MadeRows = Required<Pick<Besides, 'nested' | 'bad'>>;
+
 /**
- * Rows by child, and `mentions`: of complete lists, and what could be read of others. Throws `BadData` where a list cannot
- * become rows.
+ * What a batch takes besides the record: rows of complete lists with their `mentions`, and what could be read of others,
+ * whose children's stored rows stay. Throws `BadData` where a list as a whole cannot become rows.
  */
-export const nestedOf = (reads: readonly ListRead[]): Readonly<Record<string, readonly Row[]>> => ({
-  ...Object.fromEntries(
-    reads.flatMap(({ lists, records }) => lists.map(({ child, rows }) => [child, rows(records)])),
-  ),
-  mentions: reads.flatMap(({ lists, records }) => lists.flatMap((list) => list.mentions?.(records) ?? [])),
-});
-
-/** The children whose lists could not be had whole: their stored rows stay. */
-export const lackingIn = (reads: readonly ListRead[]): readonly string[] =>
-  reads.flatMap(({ lists, error }) => (error === undefined ? [] : lists.map(({ child }) => child)));
-
-/** What the step gives, or the `BadData` that it throws; every other error is a defect. */
-export function unlessBad<T>(step: () => T): T | BadData {
-  try {
-    return step();
-  } catch (error) {
-    if (error instanceof BadData) return error;
-    throw error;
+export const nestedOf = (reads: readonly ListRead[]): Besides => {
+  const nested: Record<string, readonly Row[]> = { mentions: [] };
+  const bad: BadBytes[] = [];
+  for (const { lists, made } of reads) {
+    if (made instanceof BadData) throw made;
+    for (const { child } of lists) nested[child] = made?.nested[child] ?? [];
+    nested.mentions = [...(nested.mentions ?? []), ...(made?.nested.mentions ?? [])];
+    bad.push(...(made?.bad ?? []));
   }
-}
+  const lacking = reads.flatMap(({ lists, error }) => (error ? lists.map(({ child }) => child) : []));
+  return { nested, bad, lacking };
+};
+
+/** The list with the rows of what was read of it, made at once: neither records nor answers are kept in memory. */
+const madeOf = (list: ListRead, read: readonly Element[]): ListRead => {
+  const records = read.map(({ record }) => record);
+  const bad: BadBytes[] = [];
+  const take = (part: BadPart): void => {
+    const payload = bytesIn(part, read);
+    bad.push({ ...part, ...(payload && { payload }) });
+  };
+  const rows = () => ({
+    ...Object.fromEntries(list.lists.map(({ child, rows }) => [child, rows(records, take)])),
+    mentions: list.lists.flatMap(({ mentions }) => mentions?.(records) ?? []),
+  });
+  const nested = unlessBad(rows);
+  return { ...list, made: nested instanceof BadData ? nested : { nested, bad } };
+};
 
 /** Whether a list does not have what came with its record. */
-const lacksShown = ({ walk, lists }: ListRead, records: readonly Json[]): boolean => {
-  const ids = new Set(records.map((record) => walk.id(record)));
+const lacksShown = ({ walk, lists }: ListRead, read: readonly Element[]): boolean => {
+  const ids = new Set(read.map(({ record }) => walk.id(record)));
   return lists.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
 };
 
@@ -131,7 +144,7 @@ export class NestedLists {
     return [...Map.groupBy(wanted, ({ walk }) => walk)].map(([walk, lists]) => {
       const endpoint = this.#endpointOf(lists[0]?.child ?? '');
       const again = lists.every(({ child }) => lacked?.includes(child) === true);
-      return { key: this.#keyOf(mapped), endpoint, walk, lists, again, records: [] };
+      return { key: this.#keyOf(mapped), endpoint, walk, lists, again };
     });
   }
 
@@ -144,10 +157,10 @@ export class NestedLists {
       const wanted = some.map((list) => ({ key: list.key, elements: elements(list) }));
       const given = await this.#bulk.read(bulk, wanted);
       for (const list of some) {
-        const records = given.get(list.key) ?? [];
-        if (records.length < (list.lists[0]?.stated ?? 1) || lacksShown(list, records)) continue;
+        const read = given.get(list.key) ?? [];
+        if (read.length < (list.lists[0]?.stated ?? 1) || lacksShown(list, read)) continue;
         this.#given(list.endpoint);
-        found.set(list, { ...list, records });
+        found.set(list, madeOf(list, read));
       }
     }
     return found;
@@ -198,19 +211,23 @@ export class NestedLists {
   async #request(list: ListRead, doubt: Error | undefined): Promise<ListRead> {
     const { endpoint, walk } = list;
     const { deps, signal } = this.#of.context;
-    const records: Json[] = [];
-    const reading = pages(deps.source.http, walk, signal);
-    let step = await reading.next();
-    for (; step.done !== true; step = await reading.next()) records.push(...step.value.records);
+    const read: Element[] = [];
+    const reading = readingOf(deps.source.http, walk, signal);
+    let step = await reading.pages.next();
+    for (; step.done !== true; step = await reading.pages.next()) {
+      const page = step.value;
+      for (const record of page.records)
+        read.push({ record, source: record, bytes: () => reading.bytes(record, page) });
+    }
     this.#given(endpoint);
     const { matched, expected, fetched } = step.value;
     // Half a list must not pass for all of it: what it does not show would be removed.
     const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
-    if (!matched) return { ...list, records, error: new Transient(message) };
+    if (!matched) return { ...madeOf(list, read), error: new Transient(message) };
     // An empty list that states no total proves nothing either.
     const isUnstated = expected === null && fetched === 0;
-    if ((isUnstated || lacksShown(list, records)) && doubt === undefined) throw new ShownLess(message);
-    return { ...list, records };
+    if ((isUnstated || lacksShown(list, read)) && doubt === undefined) throw new ShownLess(message);
+    return madeOf(list, read);
   }
 
   /** Lists of the endpoint are given: from now on many at once. */

@@ -22,12 +22,14 @@ export interface Tally {
   receipt: Receipt;
   /** Records delivered so far, for progress. */
   received: number;
+  /** Of these, records that were rejected. */
+  rejected: number;
   /** What the source has stated of the total so far, for progress. */
   announced: number | undefined;
 }
 
 export const newTally = (): Tally => ({
-  ...{ slices: 0, received: 0, announced: undefined },
+  ...{ slices: 0, received: 0, rejected: 0, announced: undefined },
   receipt: { expected: 0, fetched: 0, landed: 0 },
 });
 

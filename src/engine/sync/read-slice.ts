@@ -1,7 +1,7 @@
 /** One slice to its end: pages → rows → batches. */
 
 import { sql } from 'kysely';
-import { HasNone, type TidemarkError, TooManyRejects } from '../../core/errors.ts';
+import { AllRejected, HasNone, type TidemarkError, TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
@@ -110,6 +110,7 @@ class SliceReader {
     if (this.#batch.received > 0 && !isWhole(this.#walking) && this.#loads.size > 0) await this.#load(2);
     await Promise.all(this.#loads);
     this.#countRejects();
+    this.#requireOne();
     return end;
   }
 
@@ -197,14 +198,29 @@ class SliceReader {
 
   /** Takes the batch into account. Throws `TooManyRejects`. */
   #countRejects(): void {
-    const { received, rejects, stream } = this.#batch;
-    const tooMany = this.#walking.context.rejections.add(stream.name, received, rejects.length);
+    const { received, rejects, parts, badParts, stream } = this.#batch;
+    const { context, tally } = this.#walking;
+    tally.rejected += rejects.length;
+    const tooMany =
+      context.rejections.add(stream.name, received, rejects.length) ??
+      context.rejections.add(stream.name, parts, badParts, 'parts');
     if (tooMany !== undefined) throw tooMany;
+  }
+
+  /** Throws `AllRejected` in the last slice of a walk of which no record could be loaded: it stays unread. */
+  #requireOne(): void {
+    const { stream, tally, unread } = this.#walking;
+    const isLast = unread.count - unread.ending <= 1;
+    unread.ending += 1;
+    if (!isLast || tally.rejected === 0 || tally.rejected < tally.received) return;
+    const [first] = [...this.#batch.rejects, ...(this.#listing?.taken.rejects ?? [])];
+    const all = tally.rejected === 1 ? 'the only record was' : `all ${tally.rejected} records were`;
+    throw new AllRejected(`${stream.name}: ${all} rejected${first ? `: ${first.message}` : ''}`);
   }
 
   /**
    * Keeps what was read before a failure: the next run has less to do. Of days and listings, which are
-   * replaced as a whole or not at all, it keeps too many rejects: they say what is wrong. Throws the error.
+   * replaced as a whole or not at all, it keeps the rejects where these are the failure: they say what is wrong. Throws the error.
    */
   async #failed(error: unknown): Promise<never> {
     const { context, stream } = this.#walking;
@@ -218,7 +234,8 @@ class SliceReader {
     const isPart = stream.by !== 'days' && this.#listing === undefined;
     const kept = isPart ? this.#batch : new Batch(stream);
     const rejects = [...(this.#listing?.taken.rejects ?? []), ...this.#batch.rejects];
-    if (!isPart && error instanceof TooManyRejects) for (const reject of rejects) kept.reject(reject);
+    const saysWhy = error instanceof TooManyRejects || error instanceof AllRejected;
+    if (!isPart && saysWhy) for (const reject of rejects) kept.reject(reject);
     if (kept.received > 0) await commit(this.#walking, kept, this.#open);
     throw error;
   }

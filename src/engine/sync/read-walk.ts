@@ -27,7 +27,7 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
     );
   const slices = await withRetry(() => slicesOf(context.deps.warehouse.db, walk.walkId));
   const open = slices.filter(({ state }) => state === 'unread');
-  const walking = { ...of, nestedLists: new NestedLists(of), unread: { count: open.length } };
+  const walking = { ...of, nestedLists: new NestedLists(of), unread: { count: open.length, ending: 0 } };
   const isAnswered = slices.some(({ state }) => state === 'read');
   const problems = await new WalkReader(walking, isAnswered).read(open);
   if (problems.length > 0) return worst(problems);

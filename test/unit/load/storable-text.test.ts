@@ -61,7 +61,7 @@ test('a child keeps its exact text in its own _extra, or in that of the record',
 test('a list that was fetched apart does not change the hash of its record', () => {
   const comment = { id: 8n, thing_id: 1n, body: 'c\0', _extra: null };
   const batch = new Batch(flow);
-  batch.add(mapped({ name: 'a\0' }), 0n, { comments: [comment] });
+  batch.add(mapped({ name: 'a\0' }), 0n, { nested: { comments: [comment] } });
   expect(batch.records[0]?.hash).toBe(batch.digest(mapped({ name: 'a\0' })));
   expect([...batch.notes].sort()).toEqual([
     'comments.body: NUL or half of a surrogate pair is stored as U+FFFD, exact text in _extra',
@@ -74,7 +74,7 @@ test.each([
   ['where no _extra can keep it', {}, { notes: [{ id: 7n, thing_id: 1n, body: 'n\0' }] }],
 ])('text that Postgres cannot hold rejects the record %s', (_, children, nested) => {
   const batch = new Batch(flow);
-  const add = () => batch.add(mapped({}, children), 0n, nested);
+  const add = () => batch.add(mapped({}, children), 0n, { ...(nested && { nested }) });
   expect(add).toThrow(expect.objectContaining({ code: 'bad_text' }));
   expect(batch).toMatchObject({ bytes: 0, received: 0 });
 });

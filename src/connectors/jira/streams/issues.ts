@@ -8,6 +8,7 @@ import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
 import { listing } from '../lists.ts';
 import { instantOf, searchEndpoint } from '../search-facts.ts';
 import { mentionedUsers, projects as projectsTable } from '../tables.ts';
+import { partRowsBy } from '../transform/issue-parts.ts';
 import { personIn } from '../transform/people.ts';
 import { entities, naming, type Tracker } from './stream.ts';
 
@@ -61,6 +62,7 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => 
   }),
   mentions: mentionedUsers,
   transform: mapIssue,
+  partRows: partRowsBy(mapIssue),
   children: issueChildren,
 });
 

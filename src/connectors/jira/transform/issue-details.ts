@@ -6,10 +6,11 @@
 import { ExactNumber } from '../../../core/json.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/record-object.ts';
+import { eachPart } from '../../../core/record-parts.ts';
 import { kindOf, Reading } from '../../../core/record-reader.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { NestedList } from '../../../core/stream.ts';
+import type { BadPart, NestedList, TakeBadPart } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';
@@ -55,26 +56,28 @@ const addChangelog = (
 ): void => {
   const { r, id } = owner;
   const { records, complete, stated } = delivered(r, record, 'changelog', 'histories', 'changelog');
-  // A truncated list is read, too, for the keys in it.
-  const changelog = records.flatMap((history, at) =>
-    changesOf(r.element('changelog.histories', at), id, history, catalogue),
-  );
-  const keys = keysOf(owner, changelog);
+  const given = { issue_id: String(id) };
+  // A truncated list is read, too, for the keys in it; what is bad in it comes again with the list itself.
+  const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;
+  const read = (history: Json, at: number) =>
+    changesOf(r.element('changelog.histories', at), id, history, catalogue, take);
+  const changelog = eachPart('changelog', records, read, take, () => given);
+  const keys = keysOf(owner, changelog, take);
   children.keys = keys;
   if (complete) {
     children.changelog = changelog;
     return;
   }
   const walk = owner.walks().changelog;
-  const rows = (fetched: readonly Json[]): readonly IssueChangeRow[] =>
-    eachOnce(fetched).flatMap((history) => {
-      const reading = new Reading('tracker.issue_changelog', `issue ${id}: change`, history);
-      return changesOf(reading, id, history, catalogue);
-    });
+  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly IssueChangeRow[] => {
+    const readAlone = (history: Json) => changesOf(readingOf(id, history), id, history, catalogue, bad);
+    return eachPart('changelog', eachOnce(fetched), readAlone, bad, () => given);
+  };
   const seen = new Set(keys.map(({ key }) => key));
   const list = { walk, bulk: histories, stated };
-  const newKeys = (fetched: readonly Json[]) =>
-    keysOf(owner, rows(fetched)).filter(({ key }) => !seen.has(key));
+  // What of the changes is bad is told by `rows`.
+  const newKeys = (fetched: readonly Json[], bad?: TakeBadPart) =>
+    keysOf(owner, rows(fetched, ignore), bad).filter(({ key }) => !seen.has(key));
   nestedLists.push(
     { ...list, child: 'changelog', shown: idsOf(records), rows, mentions: authorsOf },
     { ...list, child: 'keys', rows: newKeys },
@@ -91,16 +94,19 @@ const addList = (
 ): void => {
   const path = `fields.${field}`;
   const { records, complete, stated } = delivered(r, fields, field, child, path);
-  const rowOf = (reading: Reading, record: Json): Row =>
-    table.rowOf(reading, requireRecord(reading, record), { issue_id: id });
+  const rowOf = (reading: Reading, record: Json): readonly Row[] => [
+    table.rowOf(reading, requireRecord(reading, record), { issue_id: id }),
+  ];
+  const given = () => ({ issue_id: String(id) });
   if (complete) {
-    children[child] = records.map((record, at) => rowOf(r.row(`${path}.${child}`, at), record));
+    const read = (record: Json, at: number) => rowOf(r.row(`${path}.${child}`, at), record);
+    children[child] = r.parts(child, records, read, given);
     return;
   }
-  const rows = (fetched: readonly Json[]): readonly Row[] =>
-    eachOnce(fetched).map((record) =>
-      rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record),
-    );
+  const readAlone = (record: Json) =>
+    rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record);
+  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly Row[] =>
+    eachPart(child, eachOnce(fetched), readAlone, bad, given);
   const shown = idsOf(records);
   nestedLists.push({ child, walk: walks()[child], shown, stated, rows, mentions: authorsOf });
 };
@@ -157,14 +163,21 @@ const historyKeys = names('id created items');
 const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);
 const itemKeys = names('field fieldtype fieldId from fromString to toString');
 
+const ignore: TakeBadPart = () => undefined;
+
+const readingOf = (issueId: Integer, history: Json): Reading =>
+  new Reading('tracker.issue_changelog', `issue ${issueId}: change`, history);
+
 /**
- * One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null.
+ * One row a changed field. A change is history: a field that cannot be read goes to `bad`, nothing is left null.
+ * Throws `BadData` where the entire change cannot be read.
  */
 const changesOf = (
   r: Reading,
   issueId: Integer,
   record: Json,
   catalogue: Catalogue,
+  bad?: TakeBadPart,
 ): readonly IssueChangeRow[] => {
   const history = requireRecord(r, record);
   const historyId = requiredId(r, history, 'id');
@@ -175,7 +188,8 @@ const changesOf = (
   const items = own(history, 'items') ?? [];
   if (!Array.isArray(items))
     throw r.reject('bad_type', 'items', `has ${kindOf(items)} as %, expected a list`);
-  return items.map((item: Json, index) => {
+  const given = (item: number) => ({ issue_id: String(issueId), change: { ...history, items: [] }, item });
+  const read = (item: Json, index: number): readonly [IssueChangeRow] => {
     if (!isObject(item)) throw r.reject('bad_type', 'items[]', `has ${kindOf(item)} in %, expected objects`);
     const name = changedValue(r, item, 'field');
     const isCustom = own(item, 'fieldtype') === 'custom';
@@ -184,7 +198,7 @@ const changesOf = (
     if (fieldId === null) throw r.reject('missing_field', 'items[].field', 'has no %');
     const rest = restOf(item, fieldId);
     const extra = rest === undefined ? ofHistory : { ...ofHistory, ...rest };
-    return {
+    const row = {
       history_id: historyId,
       item: index,
       issue_id: issueId,
@@ -198,7 +212,9 @@ const changesOf = (
       to_text: changedValue(r, item, 'toString'),
       _extra: extra === undefined ? null : r.jsonObject('', extra),
     };
-  });
+    return [row];
+  };
+  return eachPart('changelog', items, read, bad, given);
 };
 
 /**
@@ -228,12 +244,14 @@ const changedValue = (r: Reading, item: JsonObject, key: string): string | null 
 };
 
 /** The key of an issue and those that its changes name, each once. A custom field may be called Key, too. */
-const keysOf = ({ r, id, key }: Owner, changes: readonly IssueChangeRow[]) => {
+const keysOf = ({ r, id, key }: Owner, changes: readonly IssueChangeRow[], bad?: TakeBadPart) => {
   const ofKey = changes.filter(
     ({ field_id, field_name }) => isIssueKey(field_id) || (field_name === 'Key' && !isCustomId(field_id)),
   );
   if (ofKey.length === 0) return [{ key, issue_id: id }];
   const named = ofKey.flatMap(({ from_text, to_text }) => [from_text, to_text]);
-  const former = named.flatMap((each) => (each ? [keyText(r, 'changelog', each)] : []));
+  const read = (each: Json) =>
+    typeof each === 'string' && each !== '' ? [keyText(r, 'changelog', each)] : [];
+  const former = eachPart('keys', named, read, bad, () => ({ issue_id: String(id) }));
   return [...new Set([key, ...former])].map((each) => ({ key: each, issue_id: id }));
 };

@@ -1,8 +1,9 @@
 /** The lists in an issue's own fields: labels, components, versions, links and sprints. */
 
 import { isObject, type JsonObject, own, wordOf } from '../../../core/record-object.ts';
-import type { Reading } from '../../../core/record-reader.ts';
-import { id, keyText, object, text } from '../../../core/record-values.ts';
+import { kindOf, type Reading } from '../../../core/record-reader.ts';
+import { lastOfEach } from '../../../core/record-table.ts';
+import { id, keyText, object, requiredId, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Integer, Row } from '../../../core/table.ts';
 import type { Readable } from '../columns.ts';
@@ -12,8 +13,8 @@ import { issueComponents, issueLinks, issueSprints, issueVersions } from '../iss
 export interface Found<T = Row> {
   readonly rows: readonly T[];
   /**
-   * False where the list or an element is kept in `_extra` instead: rows that are known beside these may
-   * belong to it.
+   * False where the list is kept in `_extra` instead: rows that are known beside these may belong to it. An
+   * element that cannot be read is a reject of its own.
    */
   readonly whole: boolean;
 }
@@ -36,57 +37,56 @@ const listIn = ({ r, fields }: Issue, field: string): Found<Json> => {
 /** Labels in the order of the source. */
 export const labelsOf = (issue: Issue): Found<string> => {
   const { rows: elements, whole } = listIn(issue, 'labels');
-  const labels = elements.filter((label) => typeof label === 'string');
-  if (labels.length < elements.length) issue.r.flip('fields.labels', elements, 'a list of texts');
-  return {
-    rows: labels.map((label) => keyText(issue.r, 'fields.labels', label)),
-    whole: whole && labels.length === elements.length,
+  const read = (label: Json, index: number): readonly string[] => {
+    const at = issue.r.element('fields.labels', index);
+    if (typeof label !== 'string')
+      throw at.reject('bad_type', '', `has ${kindOf(label)} as %, expected text`);
+    return [keyText(at, '', label)];
   };
+  const rows = issue.r.parts('labels', elements, read, () => issueOf(issue));
+  return { rows, whole };
 };
 
 const noRows: readonly Row[] = [];
 
-/** The columns of an element that its list or the issue gives; null where it cannot become a row. */
-type Completion = (issue: Issue, at: Reading, element: JsonObject) => Row | null;
+/** What a part of an issue needs to be read by itself. */
+const issueOf = (issue: Issue, field?: string): Json => ({
+  issue_id: String(issue.id),
+  ...(field && { field }),
+});
+
+/** The columns of an element that its list or the issue gives. Throws `BadData`. */
+type Completion = (issue: Issue, at: Reading, element: JsonObject) => Row;
 
 const ofIssue: Completion = (issue) => ({ issue_id: issue.id });
 
-/**
- * One row an element with a numeric id, the last of each key. Other elements are kept in `_extra` with a
- * note.
- */
+/** One row an element with a numeric id, the last of each key. Other elements are rejected by themselves. */
 const rowsOf = (
   issue: Issue,
   field: string,
+  child: string,
   table: Readable,
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
   given: Completion = ofIssue,
 ): Found => {
   if (elements.length === 0) return { rows: noRows, whole };
-  const rows: Row[] = [];
-  for (let index = 0; index < elements.length; index += 1) {
-    const element = elements[index];
+  const read = (element: Json, index: number): readonly Row[] => {
     const at = issue.r.element(`fields.${field}`, index);
-    const isNumbered = isObject(element) && id(at, element, 'id') !== null;
-    const more = isNumbered
-      ? given(issue, at, element)
-      : at.flip('id', element, 'an object with a numeric id');
-    if (isNumbered && more !== null) rows.push(table.rowOf(at, element, more));
-  }
-  return { rows: lastOfEach(table, rows), whole: whole && rows.length === elements.length };
+    if (!isObject(element))
+      throw at.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
+    requiredId(at, element, 'id');
+    return [table.rowOf(at, element, given(issue, at, element))];
+  };
+  const rows = issue.r.parts(child, elements, read, () => issueOf(issue, field));
+  return { rows: lastOfEach(table, rows), whole };
 };
 
-/** The last row of each key. */
-const lastOfEach = ({ key }: Readable, rows: readonly Row[]): readonly Row[] =>
-  rows.length < 2
-    ? rows
-    : [...new Map(rows.map((row) => [key.map((column) => String(row[column])).join(' '), row])).values()];
-
-export const componentsOf = (issue: Issue): Found => rowsOf(issue, 'components', issueComponents);
+export const componentsOf = (issue: Issue): Found =>
+  rowsOf(issue, 'components', 'components', issueComponents);
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Found =>
-  rowsOf(issue, field, issueVersions, undefined, () => ({
+  rowsOf(issue, field, 'versions', issueVersions, undefined, () => ({
     issue_id: issue.id,
     kind: field === 'versions' ? 'affected' : 'fix',
   }));
@@ -101,12 +101,12 @@ export const namesOf = ({ rows }: Found): readonly string[] =>
  * twice, from each side.
  */
 export const linksOf = (issue: Issue): Found =>
-  rowsOf(issue, 'issuelinks', issueLinks, undefined, (_issue, at, link) => {
+  rowsOf(issue, 'issuelinks', 'links', issueLinks, undefined, (_issue, at, link) => {
     const outward = object(at, link, 'outwardIssue');
     const inward = object(at, link, 'inwardIssue');
     const isInward = inward !== null && (outward === null || wordOf(own(outward, 'id')) === String(issue.id));
     const other = isInward ? inward : outward;
-    if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
+    if (other === null) throw at.reject('missing_field', 'outwardIssue', 'has neither % nor an inwardIssue');
     return {
       issue_id: issue.id,
       direction: isInward ? 'inward' : 'outward',
@@ -135,7 +135,7 @@ export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found 
     const value = own(issue.fields, field) ?? null;
     if (value === null) return [];
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
-    return [rowsOf(issue, field, issueSprints, list)];
+    return [rowsOf(issue, field, 'sprints', issueSprints, list)];
   });
   const rows = found.flatMap((each) => each.rows);
   return { rows: lastOfEach(issueSprints, rows), whole: found.every(({ whole }) => whole) };

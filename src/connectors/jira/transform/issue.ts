@@ -90,13 +90,12 @@ export const issueMapper =
       sprints,
     };
     const partial = Object.keys(found).filter((name) => found[name]?.whole !== true);
-    const notes = r.notes();
     return {
       row,
       children,
       ...(partial.length > 0 && { partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
-      ...(notes.length > 0 && { notes }),
+      ...r.remarks(),
       mentions: peopleIn(whole, issue.fields),
     };
   };

@@ -1,7 +1,7 @@
 /** Rejects: records that could not become rows, why, and the record itself, shown as text. */
 
 import { count, plural } from '../../../core/format.ts';
-import { rejects } from '../../../queries/reject-list.ts';
+import { type Reject, rejects } from '../../../queries/reject-list.ts';
 import { address, ago, at, facts, orDash, runLink, state, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { html, lines } from '../html.ts';
@@ -38,7 +38,7 @@ ${live(
     [
       [
         'Record',
-        ({ rejectId, recordKey }) => html`<a href="/rejects/${rejectId}">${recordKey || 'without key'}</a>`,
+        ({ rejectId, ...of }) => html`<a href="/rejects/${rejectId}">${nameOf(of) || 'without key'}</a>`,
       ],
       [
         'Stream',
@@ -61,18 +61,22 @@ ${live(
   };
 }
 
+/** The record, and which part of it was rejected, if it was not the record itself. */
+const nameOf = ({ recordKey, part }: Pick<Reject, 'recordKey' | 'part'>): string =>
+  part === '' ? recordKey : `${recordKey} (${part})`;
+
 export async function rejectPage({ db, param }: PageRequest): Promise<Page | undefined> {
   const rejectId = param('reject');
   if (!isNumber(rejectId)) return undefined;
   const [reject] = await rejects(db, { rejectId, all: true, limit: 1, excerptBytes: shownBytes });
   if (reject === undefined) return undefined;
-  const { pipeline, stream, recordKey, bytes, excerpt } = reject;
+  const { pipeline, stream, bytes, excerpt } = reject;
   const isCut = bytes > shownBytes;
   return {
     title: `Reject ${rejectId}`,
     at: '/rejects',
     body: html`<p><a href="/rejects">Rejects</a> / <a href="${address('/rejects', { pipeline, stream })}">${pipeline}.${stream}</a></p>
-<h1>${recordKey || 'Record without key'} <small>reject ${rejectId}</small></h1>
+<h1>${nameOf(reject) || 'Record without key'} <small>reject ${rejectId}</small></h1>
 <p class="said">${reject.message}</p>
 ${facts({
   State: state(reject.status),

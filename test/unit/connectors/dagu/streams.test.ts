@@ -599,7 +599,7 @@ test('the reading schema says how reliable a DAG is', async () => {
   expect(await rig.rows(failed)).toEqual([{ first: 'one', steps: 1, error: 'one: failed' }]);
 });
 
-test('a run that cannot become a row stays rejected when a run of another DAG has the same id', async () => {
+test('a step that cannot become a row costs itself, and stays rejected when a run of another DAG has the same id', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   const { state, clock } = rig.engine;
   // A key of that length does not fit into an index.
@@ -616,9 +616,9 @@ test('a run that cannot become a row stays rejected when a run of another DAG ha
   clock.advance(minute);
   state.finish('send', id, 'succeeded');
   await becomes('open', { rejected: 1 });
-  expect(await dagsOfRuns(rig)).toEqual(['send']);
+  expect(await dagsOfRuns(rig)).toEqual(['load', 'send']);
   Object.assign(bad.steps[0] ?? {}, { name: 'one' });
-  await becomes('resolved', { inserted: 1, rejected: 0 });
+  await becomes('resolved', { updated: 1, rejected: 0 });
 });
 
 test('a DAG whose name Postgres cannot hold is rejected alone, with its run', async () => {

@@ -223,7 +223,10 @@ describe('values of the source', () => {
       { change_id: 'h', item: 1, field_type: 'status', ...none },
     ]);
     const rejected = (more: object) => () => entities.changeHistory.transform({ ...record, ...more }, slice);
-    expect(rejected({ changes: [7] })).toThrow(/changes\[0\]/);
+    // A field that cannot be read costs itself alone (guarantee G12).
+    const inPart = entities.changeHistory.transform({ ...record, changes: [7, valued] }, slice);
+    expect(inPart.badParts).toMatchObject([{ child: 'items', part: 7, error: { field: 'changes[0]' } }]);
+    expect(inPart.children.items).toMatchObject([{ change_id: 'h', item: 1 }]);
     expect(rejected({ timestamp: undefined })).toThrow(/has no timestamp/);
   });
 });
@@ -270,17 +273,21 @@ describe('targeting', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it('caps and placements become rows; a cap that says too little is kept with a note', () => {
+  it('caps and placements become rows; one that says too little is rejected by itself', () => {
     const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
-    const { row, children, notes } = adSetOf({
-      targets: { placements: ['MUSIC', 'PODCAST', 'MUSIC'] },
+    const { children, badParts } = adSetOf({
+      targets: { placements: ['MUSIC', 'PODCAST', 5, 'MUSIC'], genders: ['MALE\0'], languages: ['en'] },
       frequency_caps: [cap, { frequency_unit: 'WEEK' }],
     });
     expect(children.frequency_caps).toEqual([{ ad_set_id: 's', unit: 'DAY', period: 1, max_impressions: 5 }]);
     const placements = ['MUSIC', 'PODCAST'].map((placement) => ({ ad_set_id: 's', placement }));
     expect(children.placements).toEqual(placements);
-    expect(row._extra).toContain('"frequency_caps[1].cap"');
-    expect(notes).toHaveLength(1);
+    expect(badParts?.map(({ child, part }) => [child, part])).toEqual([
+      ['targets', ['MALE\0']],
+      ['frequency_caps', { frequency_unit: 'WEEK' }],
+      ['placements', 5],
+    ]);
+    expect(children.targets).toContainEqual({ ad_set_id: 's', dimension: 'languages', value: 'en' });
   });
 
   it('that is absent is empty: rows that an ad set no longer has are deleted', () => {
