@@ -14,16 +14,20 @@ const fieldsFor = (what: string) =>
 
 export const settings = {
   baseUrl: setting.url(
-    'the address of the site, such as https://example.atlassian.net; with a scoped token or oauth https://api.atlassian.com/ex/jira/{cloudId}',
+    'the address of the site, such as https://example.atlassian.net; with a scoped token or oauth https://api.atlassian.com/ex/jira/{cloudId}; of Data Center with its path, such as https://jira.example.com/jira',
   ),
   auth: setting
     .oneOf(
-      'basic (the default): e-mail and API token; bearer: a personal access token; oauth: client credentials',
+      'basic (the default): e-mail and API token, or user name and password of Data Center; bearer: a personal access token; oauth: client credentials',
       ...ways,
     )
     .default('basic'),
-  email: setting.of('the e-mail address of the account that the token belongs to', account).optional(),
-  apiToken: setting.secret('an API token of that account', sentToken).optional(),
+  email: setting
+    .of('the e-mail address of the account that the token belongs to; its user name at Data Center', account)
+    .optional(),
+  apiToken: setting
+    .secret('an API token of that account; with auth = bearer a personal access token', sentToken)
+    .optional(),
   clientId: setting.text('with auth = oauth: the id of the client, such as a service account').optional(),
   clientSecret: setting.secret('with auth = oauth: the secret of that client').optional(),
   tokenUrl: setting

@@ -101,6 +101,20 @@ test.each([
   expect(at.read('.env').includes(tracker.token)).toBe(isWritten);
 });
 
+test('a Jira Data Center is set up with its address and a personal access token alone', async () => {
+  const dataCenter = await startTracker({ dialect: 'data-center', issues: 1, projects: 1, users: 5 });
+  try {
+    const at = folder();
+    const set = [`baseUrl=${dataCenter.url}`, 'auth=bearer', `apiToken=${dataCenter.token}`];
+    const { code, out } = await at.run(['init', 'jira', ...set.flatMap((each) => ['--set', each])]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/signed in as .*server: Jira Data Center 9\.12\.4/s);
+    expect(parseEnv(at.read('.env'))).toMatchObject({ TRACKER_AUTH: 'bearer' });
+  } finally {
+    await dataCenter.close();
+  }
+});
+
 test('a wrong token ends with 4, and what was written stays', async () => {
   const at = folder();
   const { code, out, err } = await at.run(['init', 'jira', '--json', ...flags('wr0ng-token')]);

@@ -4,6 +4,7 @@
  */
 
 import { Missing } from '../../../core/errors.ts';
+import { isObject } from '../../../core/record-object.ts';
 import type { Http, Json, Request } from '../../../core/request.ts';
 import { sending } from '../client.ts';
 import { epochMillis, quotedMinutes } from '../jql.ts';
@@ -67,17 +68,16 @@ const everybody: Adapter = {
 
 /**
  * The list of groups has no pages, and the property `jira.ajax.autocomplete.limit` may cut it: what it leaves
- * out cannot be asked for. A probe asks for one.
+ * out cannot be asked for. It is empty for users who may not browse others.
  */
 const allGroups: Adapter = {
   to: 'groups/picker',
-  request: (request) =>
-    request.query?.maxResults === 1 ? request : withQuery({ maxResults: 10_000 })(request),
-  body(body, { endpoint, query }) {
+  request: withQuery({ maxResults: 10_000 }),
+  body(body, { endpoint }) {
     const [groups, total] = [at(body, 'groups'), at(body, 'total')];
     const shown = Array.isArray(groups) ? groups.length : 0;
-    if (typeof total === 'number' && shown < total && query?.maxResults !== 1)
-      throw new Missing(`${endpoint} shows only ${shown} of ${total} groups`, 404);
+    if (shown === 0 || (typeof total === 'number' && shown < total))
+      throw new Missing(`${endpoint} shows ${shown} of ${total} groups`, 404);
     return onlyPage(groups);
   },
 };
@@ -117,7 +117,7 @@ const adapters: Readonly<Record<string, Adapter>> = {
     }),
   },
   '/rest/api/3/group/bulk': allGroups,
-  // Few versions list the changes of an issue by themselves; each shows them all with the issue.
+  // The changes of an issue have no list of their own; all come with the issue.
   '/rest/api/3/issue/{id}/changelog': {
     request: (request) => ({
       ...request,
@@ -125,6 +125,10 @@ const adapters: Readonly<Record<string, Adapter>> = {
       endpoint: `${v2}issue/{id}`,
       query: { expand: 'changelog', fields: 'id' },
     }),
-    body: (body) => onlyPage(historiesOf(at(at(body, 'changelog'), 'histories'))),
+    body(body) {
+      const changelog = at(body, 'changelog');
+      const values = historiesOf(at(changelog, 'histories'));
+      return isObject(changelog) ? { ...changelog, values, histories: undefined } : body;
+    },
   },
 };

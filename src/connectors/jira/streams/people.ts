@@ -105,7 +105,13 @@ export const groups = ({ http, groups: configured }: Tracker): Stream =>
         if (configured.length > 0) return named(configured);
         const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
         if (cause instanceof Missing)
-          throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
+          throw new Missing(
+            `the server has no list of all groups, so ${what}: ${cause.message}`,
+            cause.status,
+            {
+              cause,
+            },
+          );
         const closed = `these credentials may not list groups: give them ${browse}, or ${what}`;
         throw new Forbidden(`${closed}, or leave them out: TRACKER_EXCLUDE=groups`, { cause });
       }
