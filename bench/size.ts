@@ -6,17 +6,17 @@ import path from 'node:path';
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 186,
   'index.ts': 30,
-  'toolkit.ts': 30,
+  'toolkit.ts': 32,
   'run.ts': 46,
-  core: 1560,
+  core: 1566,
   config: 817,
-  http: 1156,
+  http: 1203,
   reading: 1332,
-  'connectors/jira': 3000,
-  'connectors/spotify-ads': 2931,
-  'connectors/dagu': 936,
+  'connectors/jira': 3022,
+  'connectors/spotify-ads': 2955,
+  'connectors/dagu': 968,
   'connectors/connector.ts': 115,
-  engine: 2910,
+  engine: 2936,
   load: 1530,
   queries: 915,
   bi: 680,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_200;
+export const limit = 25_460;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -12,7 +12,7 @@ import { Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
-import { excludedOf } from '../engine/context/deps.ts';
+import { excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -66,9 +66,10 @@ function valuesOf({ name, needs, values }: Pipeline) {
 }
 
 /** How a pipeline's source is read. Throws Misconfigured where it is not configured. */
-export function readingOptions(config: Settings, name: string): ReadingOptions {
+export function readingOptions(config: Settings, name: string): ReadingOptions & { excludedBy: string } {
   const pipeline = pipelineOf(config, name);
-  return readingOf(pipeline.connector, valuesOf(pipeline));
+  const excludedBy = pipeline.nameOf('exclude');
+  return { ...readingOf(pipeline.connector, valuesOf(pipeline)), excludedBy };
 }
 
 /** The stream of that name (also `tracker.issues`) that the warehouse knows. Throws Misconfigured if there is none, or several pipelines have one. */
@@ -146,8 +147,13 @@ export async function openSource(
     const { exclude } = readingOf(found.connector, values);
     const variable = found.nameOf('exclude');
     const all = source.streams.map(({ name }) => name);
-    for (const name of exclude) if (!all.includes(name)) unknown(`stream for ${variable}:`, name, all);
-    if (excludedOf({ source, exclude }).size < all.length) return source;
+    for (const entry of exclude) {
+      const [name = '', owner] = entry.split(':', 2);
+      const known = owner === undefined ? all : [...ownerStreams(source).values()];
+      if (!known.includes(name)) unknown(`stream for ${variable}:`, name, known);
+    }
+    const excluded = excludedOf({ source, exclude });
+    if (all.some((name) => !excluded.has(name))) return source;
     throw new Misconfigured(`${variable} leaves nothing of ${pipeline} to read`);
   } catch (error) {
     await source.close();

@@ -7,6 +7,7 @@ import type { Observe } from '../core/run.ts';
 import type { Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { createHttp } from '../http/client.ts';
+import { closedEndpoints } from '../http/closed-endpoints.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 
 export type { HttpEvent } from '../http/http-options.ts';
@@ -67,7 +68,7 @@ export interface ReadingOptions {
 
 /** Settings that every connector has; one may declare them anew with other defaults. */
 const common = {
-  exclude: setting.list('streams to leave out, separated by commas'),
+  exclude: setting.list('streams to leave out, or single owners of them (boards:7), separated by commas'),
   // Fast enough for a source that answers within 50 ms, and below the limits that vendors publish.
   concurrency: setting.integer('requests at once', 1, 64).default(8),
   requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
@@ -142,10 +143,10 @@ export async function openSource(
     ...(retry && { retry }),
     ...(perSecond > 0 && { rates: [{ name: 'all', covers: () => true, perSecond, burst: 1 }] }),
   };
-  const opened = await connector.open(values, {
+  const opened: Opened = await connector.open(values, {
     ...options,
     httpOptions,
-    http: (options) => createHttp({ ...httpOptions, ...options }),
+    http: (options) => closedEndpoints(createHttp({ ...httpOptions, ...options }), (at) => opened.check(at)),
     note: (message) => observe?.({ type: 'note', pipeline, level: 'warn', message }),
   });
   return sourceOf(pipeline, connector.schema, opened);

@@ -225,6 +225,10 @@ export type ReadSide = ReadsBy &
      * without a canary (guarantee G10). Absent: none is.
      */
     readonly replaced?: string;
+    /** The connector leaves out single rows of it by itself (`exclude`: `projects:WEB`), with what belongs to them. */
+    readonly canLeaveOut?: true;
+    /** Rows that the configuration leaves out, as SQL over the row `t`: no reconciliation asks for them. */
+    readonly leftOut?: string;
   };
 
 /** A list that arrived only in part with its record, and how to fetch the rest. */

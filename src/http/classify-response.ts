@@ -3,13 +3,18 @@
 import * as errors from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Request } from '../core/request.ts';
+import { adviceOn } from './advice.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, isLimit, isOfEndpoint, retryAfterMs } from './headers.ts';
+import type { HttpOptions } from './http-options.ts';
 import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
 import type { Attempt, Failed } from './with-retry.ts';
 
 /** `clean` takes secrets and control characters out of foreign text; `wallMs` is now (epoch). */
-type Context = { readonly clean: (text: string) => string; readonly wallMs: number };
+type Context = Pick<HttpOptions, 'advice'> & {
+  readonly clean: (text: string) => string;
+  readonly wallMs: number;
+};
 
 /** The answer with its body parsed, or why it does not count. */
 export const classify = (request: Request, got: Received, context: Context): Attempt =>
@@ -73,16 +78,27 @@ const readStatus = (request: Request, got: Received, context: Context): Failed =
   const messages = serverMessages(body, clean);
   const trace = traceOf(body, headers, clean);
   const line = [answered, messages.map(clip).join('; ')].filter(Boolean).join(': ');
-  const message = trace === undefined ? line : `${line} (trace ${trace})`;
+  const [, advice, about] = adviceOn(context.advice, headers, got.raw.toString('utf8', 0, 65_536)) ?? [];
+  // The scope that the token lacks, where the server names it (RFC 6750, section 3.1).
+  const [, scope] = /insufficient_scope.*\bscope="([^"]*)"/.exec(headers['www-authenticate'] ?? '') ?? [];
+  const told = [
+    trace === undefined ? line : `${line} (trace ${trace})`,
+    scope && `the token lacks the scope ${scope}`,
+  ];
+  const message = [...told.map((text) => clean(text ?? '')), advice].filter(Boolean).join('; ');
   if (late.has(status)) return { error: new errors.TimedOut(message, facts), retry: 'yes', afterMs };
   if (status === 425 || request.passing === status || (status >= 500 && !missing.has(status)))
     return { error: new errors.Transient(message, facts), retry: 'yes', afterMs };
-  return { error: refusal(status, message, messages, body), retry: 'no' };
+  if (status !== 401 && about !== 'login')
+    return { error: refusal(status, message, messages, body), retry: 'no' };
+  const question = advice === undefined ? '; are the credentials right, and still valid?' : '';
+  // What it means where the account itself is accepted: see `closedEndpoints`.
+  const cause = new errors.Forbidden(message);
+  return { error: new errors.AuthFailed(message + question, { cause }), retry: 'no' };
 };
 
 /** What a status means that the same request will get again. */
 const refusal = (status: number, message: string, messages: readonly string[], body: unknown) => {
-  if (status === 401) return new errors.AuthFailed(`${message}; are the credentials right, and still valid?`);
   if (status === 403) return new errors.Forbidden(message);
   if (missing.has(status)) return new errors.Missing(message, status, { body });
   return new errors.Refused(message, status, messages);

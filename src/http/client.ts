@@ -66,7 +66,7 @@ export const createHttp = (options: HttpOptions): Http => {
       if (got.status < 500) answeredAt = time.now();
       heed(request, got.headers);
       const clean = cleaner([...secretsIn(credentials), ...(options.secrets?.() ?? [])]);
-      return classify(request, got, { clean, wallMs: wall() });
+      return classify(request, got, { ...options, clean, wallMs: wall() });
     } catch (error) {
       if (signal.aborted) throw stopped(signal);
       const failed = networkFailure(request, base.origin, error, route.proxy);

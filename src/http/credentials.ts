@@ -15,6 +15,8 @@ export const withRenewal = (send: Try, login: Login, lifetime: AbortSignal): Try
   const current = (): string => JSON.stringify(login.authorize());
   /** Those of the last renewal, until the source accepts them. */
   let unproven: string | undefined;
+  /** Endpoints that refused renewed credentials: a 401 of theirs renews nothing. */
+  const closed = new Set<string>();
   let renewal: Promise<boolean> | undefined;
   const renew = async (): Promise<boolean> => {
     const renewed = (await login.renew?.(lifetime)) === true;
@@ -35,10 +37,11 @@ export const withRenewal = (send: Try, login: Login, lifetime: AbortSignal): Try
         if (isAnswer && used === unproven) unproven = undefined;
         return attempt;
       }
+      if (sent > 1) closed.add(request.endpoint);
       if (sent === 3) return attempt;
       // Another request renewed them meanwhile.
       if (current() !== used) continue;
-      if (used === unproven) return attempt;
+      if (used === unproven || closed.has(request.endpoint)) return attempt;
       renewal ??= renew();
       try {
         if (!(await orStopped(renewal, signal))) return attempt;

@@ -1,6 +1,7 @@
 /** The options of an `Http`. One right default each. */
 
 import type { Http } from '../core/request.ts';
+import type { Advice } from './advice.ts';
 import type { Proxies } from './proxy.ts';
 
 export interface HttpOptions {
@@ -16,6 +17,8 @@ export interface HttpOptions {
   readonly bodies?: 'json' | 'form';
   /** Further secrets that a server could echo: no message shows them. Asked when there is a message. */
   readonly secrets?: () => readonly string[];
+  /** What to do about sentences of this vendor's errors; also those of its token endpoint. */
+  readonly advice?: readonly Advice[];
   /** Between us and the origin; absent: none. */
   readonly proxies?: Proxies;
   /** Connections, and requests under way at once. Default 8. */

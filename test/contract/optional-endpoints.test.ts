@@ -31,7 +31,7 @@ test('a reconcile of a tracker without single issues (405) deletes nothing and s
   const report = await rig.reconcile({ streams: ['issues'] });
   expect(report).toMatchObject({ status: 'needs_attention', streams: [{ status: 'attention' }] });
   expect(report.streams[0]?.reason).toMatch(
-    /^issues: 1 row can no longer be seen, but no other row of their kind can either: they were not deleted.*no address/,
+    /^issues: 1 row can no longer be seen, but .*no other row of their kind can be seen either: they were not deleted.*no address/,
   );
   expect(await rig.rows('select id from tracker.issues where _deleted_at is not null')).toEqual([]);
 });
@@ -54,7 +54,7 @@ test('an optional list of fields that answers 401 costs no issue and no value', 
   expect(rule.fired).toBeGreaterThan(0);
   const statuses = report.streams.map(({ stream, status: outcome }) => [stream, outcome]);
   expect(statuses).toEqual([
-    ['fields', 'partial'],
+    ['fields', 'ok'],
     ['issues', 'ok'],
   ]);
   expect(await issueDifferences(rig)).toEqual([]);

@@ -4,6 +4,7 @@ import * as errors from '../../core/errors.ts';
 import type { Http, Request } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
+import { advice } from './advice.ts';
 import { authOf, type Login, type WorkflowConfig } from './config.ts';
 
 /** What is needed to reach an engine. */
@@ -13,7 +14,7 @@ export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 
 /** Throws `Misconfigured` for a base URL that cannot be used. */
 export const openHttp = ({ baseUrl, remoteNode, ...login }: EngineSettings, deps: HttpDeps = {}): Http => {
-  const http = createHttp({ ...deps, baseUrl, auth: authOf(login) });
+  const http = createHttp({ ...deps, baseUrl, advice, auth: authOf(login) });
   if (remoteNode === undefined) return http;
   // The engine passes a request with this parameter on to the node (its OpenAPI, RemoteNode).
   const send: Http['send'] = (request, signal) =>

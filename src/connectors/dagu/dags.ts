@@ -19,6 +19,7 @@ export const dags = (workflow: Workflow): Stream => ({
   endpoint: 'GET /api/v1/dags, GET /api/v1/dags/{dag}/status',
   table: tables.dags,
   transform: dag,
+  canLeaveOut: true,
   // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
   absent: workflow.dags.length === 0 ? 'delete' : 'keep',
   read: (_, _context, signal) => readingOf(read(workflow, signal), idBy('name')),

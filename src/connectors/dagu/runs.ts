@@ -85,13 +85,14 @@ async function* read(asked: Asked): Runs {
   yield* each(left, keyOf, again, signal);
 }
 
-/** Whether a DAG is to be read, by its name: WORKFLOW_DAGS holds names or file names. */
-const filterOf = async ({ workflow: { dags }, context }: Asked): Promise<(run: Run) => boolean> => {
-  if (dags.length === 0) return () => true;
+/** Whether the runs of a DAG are to be read, by its name: WORKFLOW_DAGS holds names or file names. */
+const filterOf = async ({ workflow, context }: Asked): Promise<(run: Run) => boolean> => {
+  const { dags, leftOut } = workflow;
+  if (dags.length === 0) return ({ dag_name }) => !leftOut?.has(dag_name);
   const columns = { name: 'name' };
   const rows = await context.keys({ table: 'workflow.dags', columns, among: { file_name: dags } });
   const names = new Set([...dags, ...rows.map(({ name }) => name)]);
-  return ({ dag_name }) => names.has(dag_name);
+  return ({ dag_name }) => names.has(dag_name) && !leftOut?.has(dag_name);
 };
 
 /** A summary, and the rows among which its own may be. */

@@ -1,6 +1,9 @@
 /** The workflow engine as a source. */
 
+import { Misconfigured } from '../../core/errors.ts';
+import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
+import { closedEndpoints } from '../../http/closed-endpoints.ts';
 import type { Opened } from '../connector.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './client.ts';
 import { dags } from './dags.ts';
@@ -15,14 +18,18 @@ export { openEngine } from './control.ts';
  * `Misconfigured` for a base URL that cannot be used.
  */
 export const openWorkflow = (
-  settings: EngineSettings & Pick<Workflow, 'dags'>,
+  settings: EngineSettings & Pick<Workflow, 'dags'> & { readonly exclude?: readonly string[] },
   deps: { readonly note?: Workflow['note']; readonly http?: HttpDeps } = {},
 ): Opened => {
-  const http = openHttp(settings, deps.http);
-  const named = [...new Set(settings.dags)];
-  const found = memoizeAsync((signal) => findDialect(http, named, signal));
+  const own = openHttp(settings, deps.http);
+  const leftOut = new Set(leftOutOf(settings.exclude, 'dags'));
+  const named = [...new Set(settings.dags)].filter((dag) => !leftOut.has(dag));
+  if (named.length === 0 && settings.dags.length > 0)
+    throw new Misconfigured('each DAG of WORKFLOW_DAGS is left out by WORKFLOW_EXCLUDE');
+  const http = closedEndpoints(own, (signal) => findDialect(own, named, signal));
+  const found = memoizeAsync((signal) => findDialect(own, named, signal, http));
   const { note = () => undefined } = deps;
-  const workflow: Workflow = { http, dags: named, note, found };
+  const workflow: Workflow = { http, dags: named, leftOut, note, found };
   return {
     ...{ baseUrl: settings.baseUrl, http },
     streams: [dags(workflow), runs(workflow)],

@@ -1,6 +1,6 @@
 /** One opened engine, as its streams see it, and what they share. */
 
-import { TidemarkError, UnexpectedContent } from '../../core/errors.ts';
+import { Forbidden, Refused, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Http, Json } from '../../core/request.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
@@ -11,6 +11,8 @@ export interface Workflow {
   readonly http: Http;
   /** DAGs to read, by name or file name; empty: all that the engine has. */
   readonly dags: readonly string[];
+  /** Names of DAGs whose runs are not read. */
+  readonly leftOut?: ReadonlySet<string>;
   /** Reports a warning of the run. */
   readonly note: (message: string) => void;
   /** The dialect, and the engine's clock where it sends one; the engine is asked once. */
@@ -46,7 +48,11 @@ export async function* each<T, R>(
   const settled = (item: T, until: AbortSignal): Promise<R | TidemarkError> =>
     work(item, until).catch((error: unknown) => {
       const cause = ofOneRequest(error);
-      return new UnexpectedContent(`${nameOf(item)}: ${cause.message}`, { cause });
+      const message = `${nameOf(item)}: ${cause.message}`;
+      const next = `or add dags:${nameOf(item).split('/')[0]} to WORKFLOW_EXCLUDE`;
+      // A DAG that is closed stays closed: no retry, and no second reading of everything.
+      if (cause instanceof Forbidden) return new Refused(`${message}; ${next}`, 403, []);
+      return new UnexpectedContent(message, { cause });
     });
   let failure: TidemarkError | undefined;
   for await (const result of mapConcurrent(items, 4, settled, signal))

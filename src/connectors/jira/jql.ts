@@ -131,3 +131,11 @@ export const filterOf = (jql: string | undefined): string | undefined => {
     throw new Misconfigured(`TRACKER_JQL has a parenthesis without its other half: ${text}`);
   return text;
 };
+
+/** The filter without issues of the projects, by key or id. */
+export const withoutProjects = (filter: string | undefined, projects: readonly string[]) =>
+  projects.reduce<string | undefined>((rest, project) => {
+    // JQL escapes text as JSON does.
+    const others = `project != ${JSON.stringify(project)}`;
+    return rest === undefined ? others : `(${rest}) AND ${others}`;
+  }, filter);

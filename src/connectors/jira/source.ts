@@ -1,17 +1,21 @@
 /** The issue tracker, opened: its client, what is known of its fields and its search, and its streams. */
 
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
+import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Preflight, Stream, Transform } from '../../core/stream.ts';
 import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
+import { closedEndpoints } from '../../http/closed-endpoints.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
+import { askAccount } from './account.ts';
+import { advice } from './advice.ts';
 import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
 import { findServer, type Server, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
-import { filterOf } from './jql.ts';
+import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch } from './search.ts';
 import { boardSprints, boards, sprintIssues, sprints } from './streams/agile.ts';
@@ -28,6 +32,8 @@ export interface TrackerSettings
     OwnFields {
   readonly jql?: string | undefined;
   readonly auth: Auth;
+  /** Of it only projects (`projects:WEB`): boards and groups are the engine's owners. */
+  readonly exclude?: readonly string[];
 }
 
 export interface TrackerDeps {
@@ -42,12 +48,16 @@ export interface TrackerDeps {
  * open one for each run. Throws `Misconfigured` for a base URL or a TRACKER_JQL that cannot be used.
  */
 export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Opened => {
-  const filter = filterOf(settings.jql);
+  const leftOut = leftOutOf(settings.exclude, 'projects');
+  const filter = withoutProjects(filterOf(settings.jql), leftOut);
   const { note = () => undefined } = deps;
-  const plain = createHttp({ ...deps.http, baseUrl: settings.baseUrl, auth: settings.auth });
+  const { baseUrl, auth } = settings;
+  const plain = createHttp({ ...deps.http, baseUrl, auth, advice });
   const checked = trackerHttp(plain);
   const server = memoizeAsync((signal) => findServer(checked, plain, signal));
-  const http = speaking(checked, server);
+  const account = async (signal: AbortSignal) =>
+    askAccount((await server(signal)).dialect.adapt(checked), signal);
+  const http = closedEndpoints(speaking(checked, server), account);
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
@@ -76,9 +86,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     },
     groups: settings.groups,
     ownFields: settings,
+    leftOut,
   };
   return {
-    baseUrl: settings.baseUrl,
+    baseUrl,
     http,
     streams: streamsOf(tracker),
     check: async (signal) => {

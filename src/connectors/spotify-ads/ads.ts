@@ -8,6 +8,8 @@ export interface Ads {
   readonly http: Http;
   /** Ad accounts to read; empty: all that the credentials can see. */
   readonly accountIds: readonly string[];
+  /** Ad accounts that are not asked for, as `canonicalId` has them. */
+  readonly leftOut?: readonly string[];
   /** Requests at once. */
   readonly concurrency: number;
   /** Proxies for the hosts that reports are fetched from; absent: none. */

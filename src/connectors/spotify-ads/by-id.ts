@@ -6,7 +6,7 @@ import type { ReadSide, Slice, SliceContext } from '../../core/stream.ts';
 import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { pages } from '../../reading/pages.ts';
-import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
+import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts';
 import { listing, wholeOrPaged } from './lists.ts';
 import { oneByOne } from './one-by-one.ts';
 
@@ -53,7 +53,8 @@ export const adAccounts = (ads: Ads): ReadSide => ({
   after: ['businesses'],
   async read(_, context, signal) {
     const isConfigured = ads.accountIds.length > 0;
-    const ids = isConfigured ? ads.accountIds : await discovered(ads, context, signal);
+    const all = isConfigured ? ads.accountIds : await discovered(ads, context, signal);
+    const ids = all.filter((id) => !ads.leftOut?.includes(canonicalId(id)));
     const stored = await context.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } });
     const seen = new Set(stored.map(({ id }) => id?.toLowerCase()));
     const isNew = (id: string): boolean => isConfigured && !seen.has(id.toLowerCase());

@@ -3,6 +3,7 @@
 import type { Http } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
+import { advice } from './advice.ts';
 import type { TokenStore } from './token-store.ts';
 import { authFor, type Credentials } from './tokens.ts';
 
@@ -31,7 +32,7 @@ export interface ClientDeps {
 export const openClient = (settings: ClientSettings, { http: options = {}, tokens }: ClientDeps): Http =>
   createHttp({
     ...options,
-    baseUrl: settings.baseUrl,
+    ...{ baseUrl: settings.baseUrl, advice },
     headers: { ...options.headers, [settings.sdkHeader]: `tidemark/${options.version ?? '0'}` },
     auth: authFor(settings.credentials, tokens),
     concurrency: settings.concurrency,

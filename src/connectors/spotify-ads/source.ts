@@ -1,10 +1,12 @@
 /** The advertising platform, opened. */
 
 import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/errors.ts';
+import { leftOutOf } from '../../core/exclude.ts';
 import type { Preflight } from '../../core/stream.ts';
+import { closedEndpoints, refusalIn } from '../../http/closed-endpoints.ts';
 import { textAt } from '../../reading/offset-list.ts';
 import type { Opened } from '../connector.ts';
-import { type Ads, ofAccount } from './ads.ts';
+import { type Ads, canonicalId, ofAccount } from './ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
 import { businessList, listing } from './lists.ts';
 import { isOfOne } from './one-by-one.ts';
@@ -15,6 +17,8 @@ import { adsStreams } from './streams.ts';
 export interface AdsSettings extends ClientSettings, ReportSettings {
   /** Ad accounts to read; empty: all that the credentials can see. */
   readonly accountIds: readonly string[];
+  /** Of it only ad accounts (`ad_accounts:…`), which are not asked for either. */
+  readonly exclude?: readonly string[];
 }
 
 interface AdsDeps extends ClientDeps {
@@ -29,8 +33,10 @@ interface AdsDeps extends ClientDeps {
 export const openAds = (settings: AdsSettings, { note = () => undefined, ...deps }: AdsDeps = {}): Opened => {
   const { accountIds, concurrency, baseUrl } = settings;
   const proxies = deps.http?.proxies;
-  const http = openClient(settings, deps);
-  const ads: Ads = { http, accountIds, concurrency, ...(proxies !== undefined && { proxies }), note };
+  const own = openClient(settings, deps);
+  const http = closedEndpoints(own, (signal) => askAccount({ http: own, accountIds }, signal));
+  const leftOut = leftOutOf(settings.exclude, 'ad_accounts').map(canonicalId);
+  const ads: Ads = { ...{ http, accountIds, leftOut, concurrency, note }, ...(proxies && { proxies }) };
   return {
     baseUrl,
     http,
@@ -53,7 +59,7 @@ const preflight = async (ads: Ads, { credentials }: AdsSettings, signal: AbortSi
  * request failed by.
  */
 export const askAccount = async (
-  { http, accountIds }: Ads,
+  { http, accountIds }: Pick<Ads, 'http' | 'accountIds'>,
   signal: AbortSignal,
 ): Promise<Pick<Preflight, 'account' | 'clock'> & { readonly words: string }> => {
   const { first, list } = listing(businessList);
@@ -72,8 +78,9 @@ export const askAccount = async (
         words: `businesses: ${isList ? found.length : 'cannot be read; accounts as configured'}`,
       };
     } catch (cause) {
-      if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
-      failed.push(cause);
+      const met = refusalIn(cause) ?? cause;
+      if (!(met instanceof Missing) && !isOfOne(met)) throw cause;
+      failed.push(met);
     }
   const closed = failed.find((one) => one instanceof Forbidden);
   const other = failed.find((one) => !(one instanceof Forbidden || one instanceof Missing));

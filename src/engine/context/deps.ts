@@ -2,7 +2,7 @@
 
 import { Misconfigured } from '../../core/errors.ts';
 import type { Observe } from '../../core/run.ts';
-import type { Source, Stream } from '../../core/stream.ts';
+import type { Partition, Source, Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 
@@ -17,9 +17,12 @@ export interface RunDeps {
   /** How long a run may take in all; absent: for ever. */
   readonly deadlineMs?: number;
   /**
-   * Streams that are read only where they are named, with what is read owner by owner of them; absent: none.
+   * Streams that are read only where they are named, with what is read owner by owner of them, and single owners
+   * that are never read (`boards:7`); absent: none.
    */
   readonly exclude?: readonly string[];
+  /** The name of the setting that holds them, for people: `TRACKER_EXCLUDE`. */
+  readonly excludedBy?: string;
   readonly version: string;
   readonly trigger: 'manual' | 'schedule' | 'api';
   /** How far behind the watermark an incremental walk begins. */
@@ -77,8 +80,8 @@ export function chosenStreams(deps: Choice, names: readonly string[] = []): read
 }
 
 /**
- * The excluded streams, and those that are read by the owners of an excluded one: its owners would be
- * unknown.
+ * The excluded streams and owners (`boards:7`), and streams that are read by the owners of an excluded one: its
+ * owners would be unknown.
  */
 export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySet<string> {
   const excluded = new Set(exclude);
@@ -87,4 +90,27 @@ export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySe
     if (streams.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === partitions?.table))
       excluded.add(name);
   return excluded;
+}
+
+/**
+ * Partition key → the name of the stream whose rows are these owners: `board_id` → `boards`. By their own names
+ * those of which a connector leaves out single rows by itself.
+ */
+export const ownerStreams = ({ streams }: Pick<Source, 'streams'>): ReadonlyMap<string, string> =>
+  new Map(
+    streams.flatMap(({ name, table, canLeaveOut }) => {
+      const parts = streams.flatMap(({ partitions: of }) =>
+        of?.table === nameOf(table) ? [of.columns] : [],
+      );
+      const keys = parts.flatMap((columns) => Object.keys(columns));
+      return [...keys, ...(canLeaveOut ? [name] : [])].map((key) => [key, name]);
+    }),
+  );
+
+/** How a stream, or the owner of a slice of it, can be left out, for people. */
+export function leavingOut(deps: RunDeps, { name }: Stream, partition: Partition = {}): string {
+  const owners = ownerStreams(deps.source);
+  const [key, value] = Object.entries(partition).find(([one]) => owners.has(one)) ?? [];
+  const what = key === undefined ? name : `${owners.get(key)}:${value}`;
+  return `give the permission, or leave it out: add ${what} to ${deps.excludedBy ?? 'exclude'}`;
 }

@@ -1,7 +1,7 @@
 /** Tombstones of one stream (guarantee G10). */
 
 import { sql } from 'kysely';
-import { Missing } from '../../core/errors.ts';
+import { Forbidden, Missing } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { noCounts } from '../../core/run.ts';
 import { target } from '../../load/layout.ts';
@@ -22,7 +22,7 @@ interface Candidate {
   readonly live: number;
 }
 
-/** Rows that were not seen, by what their own requests say. `unsure`: their canary does not answer either. */
+/** Rows that were not seen, by what their own requests say. `unsure`: closed, or their canary does not answer either. */
 type Answers = Record<'missing' | 'listed' | 'unsure', Candidate[]>;
 
 /**
@@ -48,7 +48,7 @@ export async function markDeleted(
   const [listed, unsure] = [answers.listed.length, answers.unsure.length];
   const left = `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`;
   if (listed > 0) tell(context, 'warn', left);
-  const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
+  const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but they are closed to the account, or no other row of their kind can be seen either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
   return { ...(unsure > 0 && { doubt }), isHeld: false };
 }
 
@@ -58,14 +58,15 @@ export async function markDeleted(
  */
 function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
   const { sourceId } = context.run;
-  const { canaryBy, replaced = 'false' } = stream;
+  const { canaryBy, replaced = 'false', leftOut = 'false' } = stream;
   const kin = canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', canaryBy)}::text, '')`;
   const statement = sql<Candidate>`with rows as (
       select ${keyOf(stream)} as key, ${kin} as kin, s.key is not null as seen,
         s.key is null and (${sql.raw(replaced)}) as "isReplaced"
       from ${target(stream.table)} t
       left join (select distinct key from pg_temp.reconcile_seen) s on s.key = ${keyOf(stream)}
-      where t.source_id = ${sourceId} and t._deleted_at is null and t._row_hash is not null),
+      where t.source_id = ${sourceId} and t._deleted_at is null and t._row_hash is not null
+        and (${sql.raw(leftOut)}) is not true),
     canaries as (select kin, min(key) as canary from rows where seen group by kin),
     noted as (
       insert into ops.unseen (source_id, stream, key)
@@ -90,6 +91,8 @@ async function ask(
   answers: Answers,
 ): Promise<void> {
   const exists = async (key: string) => (await stream.exists?.(key, context.signal)) === true;
+  /** Undefined where the row is closed to the account (401, 403): it may be there. */
+  const isThere = (key: string) => exists(key).catch(undefinedIfForbidden);
   const answered = new Map<string, boolean>();
   const lives = async (canary: string): Promise<boolean> => {
     const now = `${canary} ${Math.floor(performance.now() / canaryMs)}`;
@@ -99,10 +102,15 @@ async function ask(
   };
   for (const row of rows) {
     if (answers.missing.length > most) break;
-    if (!row.isReplaced && (row.canary === null || !(await lives(row.canary)))) answers.unsure.push(row);
-    else answers[(await exists(row.key)) ? 'listed' : 'missing'].push(row);
+    const isProof = row.isReplaced || (row.canary !== null && (await lives(row.canary)));
+    const answer = isProof ? await isThere(row.key) : undefined;
+    answers[answer === undefined ? 'unsure' : answer ? 'listed' : 'missing'].push(row);
   }
 }
+
+const undefinedIfForbidden = (error: unknown): undefined => {
+  if (!(error instanceof Forbidden)) throw error;
+};
 
 const falseIfMissing = (error: unknown): boolean => {
   if (error instanceof Missing) return false;

@@ -1,13 +1,16 @@
 /** The owners by which a partitioned stream is read: rows of the warehouse. */
 
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { leftOutOf } from '../../core/exclude.ts';
 import { noCounts } from '../../core/run.ts';
-import type { Partition, Slice } from '../../core/stream.ts';
+import type { Partition, Partitions, Slice } from '../../core/stream.ts';
+import { nameOf } from '../../core/table.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/commit.ts';
+import { ownerStreams, type RunDeps } from '../context/deps.ts';
 import { countBatch } from '../state/run-state.ts';
 import type { Planning } from './plan.ts';
 
@@ -42,9 +45,23 @@ export async function ownersOf(
   const query = sql<Owner>`select partition, partition::text as owner,
       ${isActive} as "isActive", (${sql.raw(listed)}) is true as "isListed"
     from ${sql.table(table)}, jsonb_strip_nulls(jsonb_build_object(${sql.join(key)})) partition
-    where source_id = ${run.sourceId} and (${sql.raw(where)})
+    where source_id = ${run.sourceId} and (${sql.raw(where)}) and ${isLeft(deps, stream.partitions)}
     order by ${sql.join(named.map(([, column]) => sql.id(column)))}`;
   return withRetry(() => rowsOf(query, deps.warehouse.db));
+}
+
+/** The condition that an owner, or what it belongs to, is not left out by configuration. */
+function isLeft({ source, exclude }: RunDeps, { table, columns }: Partitions): RawBuilder<unknown> {
+  const own = source.streams.find((stream) => nameOf(stream.table) === table)?.table.columns ?? {};
+  const conditions = [...ownerStreams(source)].flatMap(([key, name]) => {
+    const ids = leftOutOf(exclude, name);
+    const column = columns[key] ?? (Object.hasOwn(own, key) ? key : undefined);
+    if (column === undefined || ids.length === 0) return [];
+    // UUIDs may be written in either case.
+    const lower = ids.map((id) => id.toLowerCase());
+    return [sql`lower(${sql.id(column)}::text) = any (${lower}::text[]) is not true`];
+  });
+  return sql.join([sql`true`, ...conditions], sql` and `);
 }
 
 /**

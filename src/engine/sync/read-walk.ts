@@ -5,6 +5,7 @@ import { plural } from '../../core/format.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { closeWalk, type WalkContext, type Walking } from '../batching/commit.ts';
 import { NestedLists } from '../batching/nested-lists.ts';
+import { leavingOut } from '../context/deps.ts';
 import { tell } from '../context/run-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/stream-in-run.ts';
 import { narrowCheckpoint } from '../state/checkpoint.ts';
@@ -113,7 +114,8 @@ class WalkReader {
 
   /** The owner is read again by the next run. */
   async #waitFor(open: OpenSlice, error: TidemarkError): Promise<void> {
-    const next = 'give the permission, or leave it out of the configuration';
+    const { context, stream } = this.#walking;
+    const next = leavingOut(context.deps, stream, open.slice.partition);
     const reason = `${await this.#leave(open, error, 'failed')}; ${next}`;
     this.#problems.push({ status: 'forbidden', reason });
   }

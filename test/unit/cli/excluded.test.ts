@@ -80,7 +80,28 @@ describe('streams that are left out by configuration', () => {
     expect(await freshness()).toMatchObject(Array(4).fill({ freshness: 'fresh' }));
   });
 
+  test('can be single owners: a board is not asked for, and keeps its rows', async () => {
+    const boards = 'select board_id from tracker.board_sprints order by board_id, sprint_id';
+    const before = (await rows(boards)) as readonly { readonly board_id: string }[];
+    const board = before[0]?.board_id ?? '';
+    const closed = ({ path }: { readonly path: string }) => path.includes(`/board/${board}/sprint`);
+    const shut = tracker.script.at({ match: closed, times: Infinity }, status(401));
+    const ended = await run('sync');
+    expect(ended.code).toBe(3);
+    expect(`${ended.out}${ended.err}`).toContain(`add boards:${board} to TRACKER_EXCLUDE`);
+    const asked = tracker.log.length;
+    const without = await run('sync', `boards:${board}`);
+    expect(without.code).toBe(0);
+    expect(without.err).toMatch(RegExp(`left out by configuration: boards:${board}$`, 'm'));
+    expect(tracker.log.slice(asked).filter(closed)).toEqual([]);
+    expect(await rows(boards)).toEqual(before);
+    expect((await run('check', `boards:${board}`)).out).toContain(`left out: boards:${board}`);
+    shut.cancel();
+  });
+
   test.each([
+    ['statuses:3', 'there is no stream for TRACKER_EXCLUDE: “statuses”'],
+    ['board:3', 'there is no stream for TRACKER_EXCLUDE: “board”'],
     ['user', 'there is no stream for TRACKER_EXCLUDE: “user”'],
     ['changelog', 'there is no stream for TRACKER_EXCLUDE: “changelog”'],
     [

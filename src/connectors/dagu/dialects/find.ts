@@ -1,16 +1,20 @@
 /** Which dialect an engine speaks. */
 
-import { AuthFailed, Misconfigured, Missing, type TidemarkError, Transient } from '../../../core/errors.ts';
+import {
+  AuthFailed,
+  Forbidden,
+  Misconfigured,
+  Missing,
+  type TidemarkError,
+  Transient,
+} from '../../../core/errors.ts';
 import type { Http, Json, Request } from '../../../core/request.ts';
+import { refusalIn } from '../../../http/closed-endpoints.ts';
 import { firstOf, ofOneRequest } from '../client.ts';
 import { contract, recordOf, statusRequest } from './contract.ts';
 import type { Dialect } from './dialect.ts';
 import { v1_30 } from './v1-30.ts';
 import { listIn, listRequest, v2 } from './v2.ts';
-
-/** By Dagu's `auth.mode`, which is basic or builtin; 1.x has Basic and one token. */
-const loginHint =
-  'Where Dagu has Basic authentication, set WORKFLOW_USERNAME and WORKFLOW_PASSWORD; where it has users of its own, set WORKFLOW_TOKEN to an API key.';
 
 /** What is asked, and what throws where the answer is not of the dialect. */
 type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) => unknown];
@@ -18,15 +22,20 @@ type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) =
 /**
  * The dialect of the first request that is answered in it, and the engine's clock where it sends one: the status of a
  * named DAG (the contract promises that alone), else Dagu's list. Throws `Missing` where all are answered with 404
- * although DAGs are named, `Misconfigured` where there is neither a list nor a name, `AuthFailed` with what to set, and
- * otherwise the first other error that was met.
+ * although DAGs are named, `Misconfigured` where there is neither a list nor a name, `AuthFailed` where it is closed to the
+ * credentials, and otherwise the first other error that was met. The dialect asks `over`.
  */
-export const findDialect = async (http: Http, dags: readonly string[], signal: AbortSignal) => {
-  const named = contract(http, dags);
+export const findDialect = async (
+  http: Http,
+  dags: readonly string[],
+  signal: AbortSignal,
+  over: Http = http,
+) => {
+  const named = contract(over, dags);
   const statusOf = (dag: string): Probe => [named, statusRequest(dag), (body) => recordOf(body, dag)];
   const lists: readonly Probe[] = [
-    [v2(http), listRequest('/api/v1'), listIn('dags')],
-    [v1_30(http), listRequest('/api/v2'), listIn('dags')],
+    [v2(over), listRequest('/api/v1'), listIn('dags')],
+    [v1_30(over), listRequest('/api/v2'), listIn('dags')],
   ];
   const probes = [...dags.slice(0, 1).map(statusOf), ...lists, ...dags.slice(1).map(statusOf)];
   let failure: TidemarkError | undefined;
@@ -36,11 +45,10 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
       check(body);
       return { dialect, clock: date };
     } catch (error) {
-      if (error instanceof AuthFailed)
-        throw new AuthFailed(`${error.message} ${loginHint}`, { cause: error });
-      const met = ofOneRequest(error);
-      if (failure === undefined || failure instanceof Missing) failure = met;
+      const met = refusalIn(error) ?? ofOneRequest(error);
+      if (failure === undefined || failure instanceof Missing || met instanceof Forbidden) failure = met;
     }
+  if (failure instanceof Forbidden) throw new AuthFailed(failure.message, { cause: failure });
   const hint = 'Check WORKFLOW_BASE_URL and WORKFLOW_DAGS';
   if (dags.length > 0 && failure instanceof Missing)
     throw new Missing(`${http.origin} has none of the DAGs ${firstOf(dags)}. ${hint}`, 404);

@@ -37,7 +37,13 @@ const unlistedUsers: Afterwards = {
     select 0::bigint as inserted, 0::bigint as updated`,
 };
 
-export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => ({
+/** The condition that an issue `t` is of a project that is left out. */
+const ofProjects = (projects: readonly string[]): string => {
+  const list = projects.map((project) => `'${project.replaceAll("'", "''")}'`).join(', ') || 'null';
+  return `regexp_replace(t.key, '-[0-9]+$', '') in (${list}) or t.project_id::text in (${list})`;
+};
+
+export const issues = ({ http, search, mapping, mapIssue, leftOut }: Tracker): Stream => ({
   ...entities(`POST ${searchEndpoint}`, issuesTable, {
     by: 'changes',
     about: 'Issues with their labels, components, versions, links, sprints, history, comments and worklogs.',
@@ -59,6 +65,7 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => 
     replaced: `exists (
       select from tracker.projects p join tracker.projects o on o.source_id = p.source_id and o.key = p.key
       where p.source_id = t.source_id and p.id = t.project_id and p._deleted_at is not null and o._deleted_at is null)`,
+    leftOut: ofProjects(leftOut),
   }),
   mentions: mentionedUsers,
   transform: mapIssue,
@@ -94,6 +101,7 @@ export const projects = ({ http }: Tracker): Stream =>
     entities(`GET ${projectSearch}`, projectsTable, {
       by: 'list',
       about: 'Projects the account may see, archived ones included.',
+      canLeaveOut: true,
       // The vendor lists archived projects, descriptions and leads only when asked.
       pages: () =>
         listing(projectSearch, offset(), {

@@ -42,8 +42,7 @@ export const users = ({ http }: Tracker): Stream =>
         return await firstAvailable(http, walks, signal);
       } catch (cause) {
         if (!(cause instanceof Forbidden)) throw cause;
-        const what = `listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`;
-        throw new Forbidden(`${cause.message}; ${what}`, { cause });
+        throw new Forbidden(`${cause.message}; listing users takes ${browse}`, { cause });
       }
     },
     exists: existsAt(http, '/rest/api/3/user', (accountId) => ({ accountId })),
@@ -113,7 +112,7 @@ export const groups = ({ http, groups: configured }: Tracker): Stream =>
             },
           );
         const closed = `these credentials may not list groups: give them ${browse}, or ${what}`;
-        throw new Forbidden(`${closed}, or leave them out: TRACKER_EXCLUDE=groups`, { cause });
+        throw new Forbidden(closed, { cause });
       }
     },
     afterwards: [namedGroups],

@@ -18,6 +18,8 @@ export interface Tracker {
   readonly ownFields: OwnFields;
   /** Names of groups to read where the server has no list of them. */
   readonly groups: readonly string[];
+  /** Keys or ids of projects whose issues are left out. */
+  readonly leftOut: readonly string[];
 }
 
 /** `Omit` for each member of a union. */

@@ -20,7 +20,7 @@ const day = 86_400_000;
 
 let database: SourceRig;
 /** The engine that runs read, and how. */
-let reading: EngineSettings & { readonly dags: readonly string[] };
+let reading: EngineSettings & { readonly dags: readonly string[]; readonly exclude?: readonly string[] };
 
 beforeAll(async () => {
   database = await openSourceRig('workflow', (note) => {
@@ -484,6 +484,55 @@ describe('one bad answer', () => {
     }
     expect(await stored(rig)).toEqual(rig.engine.truth());
   });
+});
+
+// A gateway, or a role of Dagu 2, may close single DAGs (its OpenAPI: ErrorCode auth.forbidden).
+test.each([401, 403])('a DAG whose runs answer %i costs itself alone, and can be left out', async (code) => {
+  const rig = await stage({ dialect: 'dagu-2.x' });
+  startAll(rig, 'etl', 'payroll');
+  expect(await rig.sync()).toMatchObject(succeeded);
+  const before = await stored(rig);
+  ran(rig, 'etl');
+  ran(rig, 'payroll');
+  const closed = { code: 'auth.forbidden', message: 'Permission denied' };
+  rig.engine.script.at(to('/dag-runs/payroll/'), inJson(closed, code));
+  const report = await rig.sync();
+  expect(report.status).toBe('partly_failed');
+  expect(report.error?.message).toMatch(
+    /payroll.*role of this API key.*add dags:payroll to WORKFLOW_EXCLUDE/,
+  );
+  expect(report.passesAfterMs).toBeUndefined();
+  expect((await stored(rig)).length).toBe(before.length + 1);
+
+  reading = { ...reading, exclude: ['dags:payroll'] };
+  const asked = rig.engine.log.length;
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect(rig.engine.log.slice(asked).filter(({ path }) => path.includes('payroll'))).toEqual([]);
+  expect(await rig.rows('select from workflow.dag_runs where gone_at is not null')).toEqual([]);
+  expect(await dags(rig)).toEqual(['etl', 'payroll']);
+  rig.engine.script.clear();
+  reading = { ...reading, exclude: [] };
+  expect(await rig.sync()).toMatchObject(succeeded);
+  expect((await stored(rig)).length).toBe(before.length + 2);
+});
+
+test.each([
+  ['Basic realm="restricted"', /WORKFLOW_USERNAME and WORKFLOW_PASSWORD/],
+  ['Bearer realm="Restricted"', /WORKFLOW_TOKEN to an API key.*builtin/],
+])('an engine that refuses everything with %s says what it takes', async (challenge, advice) => {
+  const rig = await stage({ dialect: 'dagu-2.x' });
+  rig.engine.script.at(to('/'), status(401, { headers: { 'www-authenticate': challenge } }));
+  await expect(rig.sync()).rejects.toThrow(advice);
+  await expect(rig.sync()).rejects.toMatchObject({ code: 'auth' });
+});
+
+test('a token that is revoked in the middle of a run ends it', async () => {
+  const rig = await stage({ dialect: 'dagu-2.x' });
+  startAll(rig, 'etl');
+  let isOver = false;
+  const match = ({ path }: { readonly path: string }) => (isOver ||= path.includes('/dag-runs/etl/'));
+  rig.engine.script.at({ times, match }, status(401));
+  await expect(rig.sync()).rejects.toMatchObject({ code: 'auth' });
 });
 
 test("a DAG whose file the engine cannot read is not deleted, and the engine's reason is noted", async () => {
