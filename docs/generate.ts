@@ -121,17 +121,22 @@ const chapter = (stream: Stream, all: readonly Stream[]): readonly string[] => {
     ...columnsOf(root),
     '',
     ...Object.entries(stream.children ?? {}).flatMap(([name, child]) => childOf(stream, name, child)),
-    ...mentionsOf(stream, all),
+    ...mentionsOf(stream),
   ];
 };
 
-/** The table of what records name in passing, once: with the first stream that has it. */
-const mentionsOf = (stream: Stream, all: readonly Stream[]): readonly string[] => {
+/** The table of what records name in passing, once: with the stream of records that have parts. */
+const mentionsOf = (stream: Stream): readonly string[] => {
   const { mentions } = stream;
-  if (mentions === undefined || all.find((one) => one.mentions === mentions) !== stream) return [];
-  const others = all.filter((one) => one.mentions === mentions && one !== stream).map(({ name }) => name);
-  const also = others.length === 0 ? '' : ` Also written by ${others.join(' and ')}.`;
-  return [`### ${mentions.name}`, '', `${tableLine(mentions)}${also}`, '', ...columnsOf(mentions), ''];
+  if (mentions === undefined || stream.children === undefined) return [];
+  return [
+    `### ${mentions.name}`,
+    '',
+    `${tableLine(mentions)} Written by every stream.`,
+    '',
+    ...columnsOf(mentions),
+    '',
+  ];
 };
 
 const without = ({ fallback, optional }: Stream): string => {

@@ -8,9 +8,7 @@ import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts'
 const ways = ['basic', 'bearer', 'oauth'] as const;
 
 const fieldsFor = (what: string) =>
-  setting.list(
-    `the fields that hold ${what}, by id or name, where the site has its own; the first that is filled counts`,
-  );
+  setting.list(`fields with ${what} by id or name, of a site that has its own; the first filled one counts`);
 
 export const settings = {
   baseUrl: setting.url(

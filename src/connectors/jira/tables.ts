@@ -46,22 +46,17 @@ const isCustom = (r: Reading, record: JsonObject): boolean => {
 /** The vendor gives it where the account's language has another name (https://github.com/apache/devlake/issues/2920). */
 const english = text('untranslatedName?', 'Name in English where `name` is a translation; null: it is none.');
 
+/** A column that the stream gives, not the record. */
+const ofStream = <V extends core.Value>(column: core.Column<V | null>) => from(column, 'id', () => null);
+
 /** The stream of the fields gives each its role, which depends on the configuration. */
 export const fields = readable('fields', 'Fields of issues, system and custom ones, one row each.', {
   id: keyText('id', 'Field id, e.g. summary or customfield_10016; the key in issues.custom_fields.').key(),
   name: text('name', "Name, in the language of the sync's account; names may repeat."),
   untranslated_name: english,
-  role: from(
-    core.text(`What it means to the warehouse: ${fieldRoles.join(', ')}; null: nothing.`).nullable(),
-    'id',
-    () => null,
-  ),
-  role_place: from(
-    core
-      .int('Place among the fields that the configuration names for the role, from 0; null: none.')
-      .nullable(),
-    'id',
-    () => null,
+  role: ofStream(core.text(`What it means here: ${fieldRoles.join(', ')}; null: nothing.`).nullable()),
+  role_place: ofStream(
+    core.int('Place among the fields that are configured for the role, from 0.').nullable(),
   ),
   custom: from(core.bool('True for custom fields.'), 'custom', isCustom),
   schema_type: text('schema?.type?', 'Type of the value, e.g. string, number, option, array.'),
@@ -92,7 +87,7 @@ export const users = readable('users', 'People and apps with an account, one row
 /** What other records say of a person. */
 export const mentionedUsers = core.table(
   'tracker.mentioned_users',
-  'People as issues, projects and groups name them, one row each, also those that no list of users shows.',
+  'People as other records name them, one row each, also those that no list of users shows.',
   {
     id: core.text('Account id; where the source has none, its user key or name.').key(),
     display_name: core.text('Name as shown; of a deleted account "Former user".').nullable(),

@@ -1,16 +1,14 @@
 /** Issues and the projects that they are in. */
 
-import { isObject, own } from '../../../core/record-object.ts';
 import type { Afterwards, Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
 import { listing } from '../lists.ts';
 import { instantOf, searchEndpoint } from '../search-facts.ts';
-import { mentionedUsers, projects as projectsTable } from '../tables.ts';
+import { projects as projectsTable } from '../tables.ts';
 import { partRowsBy } from '../transform/issue-parts.ts';
-import { personIn } from '../transform/people.ts';
-import { entities, naming, type Tracker } from './stream.ts';
+import { entities, type Tracker } from './stream.ts';
 
 const said = 'display_name, active, time_zone, account_type';
 const saidIn = (alias: string): string => said.replace(/\w+/g, `${alias}.$&`);
@@ -21,20 +19,16 @@ const saidIn = (alias: string): string => said.replace(/\w+/g, `${alias}.$&`);
  * no record of the stream became these rows.
  */
 const unlistedUsers: Afterwards = {
-  after: ['users', 'projects', 'group_members'],
+  after: ['users', 'projects'],
   evenInPart: true,
   sql: `
-    with written as (
-      insert into tracker.users as t (source_id, id, ${said}, _synced_at, _run_id)
-      select m.source_id, m.id, ${saidIn('m')}, now(), $2::bigint from tracker.mentioned_users m
-      where m.source_id = $1::smallint and $3::timestamptz is not null and not exists (
-        select from tracker.users u where u.source_id = m.source_id and u.id = m.id
-          and (u._row_hash is not null or u._deleted_at is not null or row(${saidIn('u')}) is not distinct from row(${saidIn('m')})))
-      on conflict (source_id, id) do update set (${said}, _synced_at, _run_id) = row(${saidIn('excluded')}, excluded._synced_at, excluded._run_id)
-      where t._row_hash is null
-      returning 1
-    )
-    select 0::bigint as inserted, 0::bigint as updated`,
+    insert into tracker.users as t (source_id, id, ${said}, _synced_at, _run_id)
+    select m.source_id, m.id, ${saidIn('m')}, now(), $2::bigint from tracker.mentioned_users m
+    where m.source_id = $1::smallint and $3::timestamptz is not null and not exists (
+      select from tracker.users u where u.source_id = m.source_id and u.id = m.id
+        and (u._row_hash is not null or u._deleted_at is not null or row(${saidIn('u')}) is not distinct from row(${saidIn('m')})))
+    on conflict (source_id, id) do update set (${said}, _synced_at, _run_id) = row(${saidIn('excluded')}, now(), $2::bigint)
+    where t._row_hash is null`,
 };
 
 /** The condition that an issue `t` is of a project that is left out. */
@@ -67,7 +61,6 @@ export const issues = ({ http, search, mapping, mapIssue, leftOut }: Tracker): S
       where p.source_id = t.source_id and p.id = t.project_id and p._deleted_at is not null and o._deleted_at is null)`,
     leftOut: ofProjects(leftOut),
   }),
-  mentions: mentionedUsers,
   transform: mapIssue,
   partRows: partRowsBy(mapIssue),
   children: issueChildren,
@@ -97,20 +90,17 @@ const rekeyedIssues: Afterwards = {
 };
 
 export const projects = ({ http }: Tracker): Stream =>
-  naming(
-    entities(`GET ${projectSearch}`, projectsTable, {
-      by: 'list',
-      about: 'Projects the account may see, archived ones included.',
-      canLeaveOut: true,
-      // The vendor lists archived projects, descriptions and leads only when asked.
-      pages: () =>
-        listing(projectSearch, offset(), {
-          maxResults: 100,
-          status: ['live', 'archived'],
-          expand: 'description,lead,url',
-        }),
-      exists: existsAt(http, '/rest/api/3/project/{id}'),
-      afterwards: [rekeyedIssues],
-    }),
-    (project) => (isObject(project) ? personIn(own(project, 'lead')) : []),
-  );
+  entities(`GET ${projectSearch}`, projectsTable, {
+    by: 'list',
+    about: 'Projects the account may see, archived ones included.',
+    canLeaveOut: true,
+    // The vendor lists archived projects, descriptions and leads only when asked.
+    pages: () =>
+      listing(projectSearch, offset(), {
+        maxResults: 100,
+        status: ['live', 'archived'],
+        expand: 'description,lead,url',
+      }),
+    exists: existsAt(http, '/rest/api/3/project/{id}'),
+    afterwards: [rekeyedIssues],
+  });

@@ -8,8 +8,7 @@ import { bareArray, firstThatFits, offset, single } from '../../../reading/pagin
 import { cheapest, existsAt } from '../account.ts';
 import { idBy, listing } from '../lists.ts';
 import * as tables from '../tables.ts';
-import { personIn } from '../transform/people.ts';
-import { entities, naming, relations, type Tracker } from './stream.ts';
+import { entities, relations, type Tracker } from './stream.ts';
 
 const userSearch = '/rest/api/3/user/search';
 const groupBulk = '/rest/api/3/group/bulk';
@@ -132,18 +131,15 @@ const named = (groupNames: readonly string[]): PageWalk => ({
 /** The vendor's ids of groups are UUIDs; a group without an id goes by its name. */
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export const groupMembers = naming(
-  relations(`GET ${groupMember}`, tables.groupMembers, {
-    by: 'list',
-    about: 'Who is in which group, inactive users included.',
-    after: ['groups'],
-    partitions: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
-    pages({ partition }) {
-      const group = partition?.group_id ?? '';
-      const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
-      const query = { ...owner, includeInactiveUsers: true, maxResults: 50 };
-      return listing(groupMember, offset(), query, person);
-    },
-  }),
-  personIn,
-);
+export const groupMembers = relations(`GET ${groupMember}`, tables.groupMembers, {
+  by: 'list',
+  about: 'Who is in which group, inactive users included.',
+  after: ['groups'],
+  partitions: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
+  pages({ partition }) {
+    const group = partition?.group_id ?? '';
+    const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
+    const query = { ...owner, includeInactiveUsers: true, maxResults: 50 };
+    return listing(groupMember, offset(), query, person);
+  },
+});

@@ -1,12 +1,12 @@
 /** What the streams of one opened tracker share. */
 
-import type { Http, Json } from '../../../core/request.ts';
+import type { Http } from '../../../core/request.ts';
 import type { LoadSide, MappingFingerprint, ReadSide, Stream, Transform } from '../../../core/stream.ts';
-import type { Row } from '../../../core/table.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 import { mentionedUsers } from '../tables.ts';
 import type { OwnFields } from '../transform/field-roles.ts';
+import { peopleIn } from '../transform/people.ts';
 
 export interface Tracker {
   readonly http: Http;
@@ -27,21 +27,14 @@ type Without<S, K extends PropertyKey> = S extends unknown ? Omit<S, K> : never;
 
 type Rest = Without<ReadSide, 'name' | 'endpoint'> & Pick<LoadSide, 'fallback' | 'afterwards'>;
 
-const stream = (endpoint: string, table: Readable, absent: LoadSide['absent'], rest: Rest): Stream => ({
-  ...rest,
-  name: table.name,
-  endpoint,
-  table,
-  transform: transformOf(table),
-  absent,
-});
-
-/** The same stream, whose records also name people in passing. */
-export const naming = (of: Stream, people: (record: Json) => readonly Row[]): Stream => ({
-  ...of,
-  mentions: mentionedUsers,
-  transform: (record, slice) => ({ ...of.transform(record, slice), mentions: people(record) }),
-});
+const stream = (endpoint: string, table: Readable, absent: LoadSide['absent'], rest: Rest): Stream => {
+  const transform = transformOf(table);
+  return {
+    ...rest,
+    ...{ name: table.name, endpoint, table, absent, mentions: mentionedUsers },
+    transform: (record, slice) => ({ ...transform(record, slice), mentions: peopleIn(record) }),
+  };
+};
 
 /** A stream of entities: what a listing does not show is kept; `reconcile` finds deletions. */
 export const entities = (endpoint: string, table: Readable, rest: Rest): Stream =>

@@ -5,48 +5,34 @@
 
 import type { Row } from '../../../core/table.ts';
 
-interface Kind {
-  /** What it is, for people. */
-  readonly about: string;
-  /** The setting that names the fields of a site that has its own. */
-  readonly setting: `${string}Fields`;
-  /** Type keys that nothing else has. */
-  readonly keys: readonly string[];
-  /** Type of the values and of a list's elements, of fields that go by a name. */
-  readonly type: string;
-  readonly names: RegExp;
-}
+/**
+ * A role: what it is for people, the setting that names the fields of a site that has its own, the type of the
+ * values (and of a list's elements) with the names that such a field may go by, and type keys that nothing else has.
+ */
+const kind = <S extends string>(
+  about: string,
+  setting: S,
+  type: string,
+  names: RegExp,
+  ...keys: string[]
+) => ({
+  ...{ about, setting, type, names, keys },
+});
 
-const agile = (key: string): readonly string[] => [`com.pyxis.greenhopper.jira:${key}`];
-const teams = [
-  'com.atlassian.jira.plugin.system.customfieldtypes:atlassian-team',
-  'com.atlassian.teams:rm-teams-custom-field-team',
-];
+const agile = 'com.pyxis.greenhopper.jira';
+const generic = 'com.atlassian.jira.plugin.system.customfieldtypes';
+/** "Story Points" is company-managed and a plain number; "Story point estimate" is team-managed. */
+const points = /^story points?( estimate)?$/i;
+const teams = [`${generic}:atlassian-team`, 'com.atlassian.teams:rm-teams-custom-field-team'];
 
 const kinds = {
-  /** "Story Points" is company-managed and a plain number; "Story point estimate" is team-managed. */
-  story_points: {
-    ...{ about: 'story points', setting: 'storyPointsFields', type: 'number' },
-    ...{ keys: agile('jsw-story-points'), names: /^story points?( estimate)?$/i },
-  },
-  sprint: {
-    ...{ about: 'sprints', setting: 'sprintFields', type: 'array json' },
-    ...{ keys: agile('gh-sprint'), names: /^sprint$/i },
-  },
-  epic_link: {
-    ...{ about: 'epic links', setting: 'epicLinkFields', type: 'any' },
-    ...{ keys: agile('gh-epic-link'), names: /^epic link$/i },
-  },
-  flagged: {
-    ...{ about: 'flags', setting: 'flaggedFields', type: 'array option' },
-    ...{ keys: [], names: /^flagged$/i },
-  },
-  team: { about: 'teams', setting: 'teamFields', keys: teams, type: 'team', names: /^team$/i },
-  start_date: {
-    ...{ about: 'start dates', setting: 'startDateFields', type: 'date' },
-    ...{ keys: [], names: /^start date$/i },
-  },
-} as const satisfies Readonly<Record<string, Kind>>;
+  story_points: kind('story points', 'storyPointsFields', 'number', points, `${agile}:jsw-story-points`),
+  sprint: kind('sprints', 'sprintFields', 'array json', /^sprint$/i, `${agile}:gh-sprint`),
+  epic_link: kind('epic links', 'epicLinkFields', 'any', /^epic link$/i, `${agile}:gh-epic-link`),
+  flagged: kind('flags', 'flaggedFields', 'array option', /^flagged$/i),
+  team: kind('teams', 'teamFields', 'team', /^team$/i, ...teams),
+  start_date: kind('start dates', 'startDateFields', 'date', /^start date$/i),
+};
 
 export type FieldRole = keyof typeof kinds;
 
@@ -74,7 +60,7 @@ export const roleOf = (field: Row, own: OwnFields): { role: FieldRole | null; ro
   return named[0] ?? { role: known ?? null, role_place: null };
 };
 
-const isOf = ({ keys, type, names }: Kind, field: Row): boolean =>
+const isOf = ({ keys, type, names }: (typeof kinds)[FieldRole], field: Row): boolean =>
   field.custom === true &&
   (keys.includes(String(field.schema_custom)) ||
     ([field.schema_type, field.items_type].filter(Boolean).join(' ') === type &&

@@ -37,11 +37,13 @@ interface Owner extends Issue {
 interface Details {
   readonly children: Record<string, readonly Row[]>;
   readonly nestedLists: NestedList[];
+  /** Authors of what came. */
+  readonly people: Row[];
 }
 
 /** All three lists, and the keys that the changelog names. */
 export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): Details => {
-  const details: Details = { children: {}, nestedLists: [] };
+  const details: Details = { children: {}, nestedLists: [], people: [] };
   addChangelog(details, owner, record, catalogue);
   addList(details, owner, 'comment', 'comments', comments);
   addList(details, owner, 'worklog', 'worklogs', worklogs);
@@ -49,13 +51,14 @@ export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue
 };
 
 const addChangelog = (
-  { children, nestedLists }: Details,
+  { children, nestedLists, people }: Details,
   owner: Owner,
   record: JsonObject,
   catalogue: Catalogue,
 ): void => {
   const { r, id } = owner;
   const { records, complete, stated } = delivered(r, record, 'changelog', 'histories', 'changelog');
+  people.push(...authorsIn(records));
   const given = { issue_id: String(id) };
   // A truncated list is read, too, for the keys in it; what is bad in it comes again with the list itself.
   const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;
@@ -79,14 +82,14 @@ const addChangelog = (
   const newKeys = (fetched: readonly Json[], bad?: TakeBadPart) =>
     keysOf(owner, rows(fetched, ignore), bad).filter(({ key }) => !seen.has(key));
   nestedLists.push(
-    { ...list, child: 'changelog', shown: idsOf(records), rows, mentions: authorsOf },
+    { ...list, child: 'changelog', shown: idsOf(records), rows, mentions: authorsIn },
     { ...list, child: 'keys', rows: newKeys },
   );
 };
 
 /** Comments or worklogs. */
 const addList = (
-  { children, nestedLists }: Details,
+  { children, nestedLists, people }: Details,
   { r, id, fields, walks }: Owner,
   field: 'comment' | 'worklog',
   child: 'comments' | 'worklogs',
@@ -94,6 +97,7 @@ const addList = (
 ): void => {
   const path = `fields.${field}`;
   const { records, complete, stated } = delivered(r, fields, field, child, path);
+  people.push(...authorsIn(records));
   const rowOf = (reading: Reading, record: Json): readonly Row[] => [
     table.rowOf(reading, requireRecord(reading, record), { issue_id: id }),
   ];
@@ -108,7 +112,7 @@ const addList = (
   const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly Row[] =>
     eachPart(child, eachOnce(fetched), readAlone, bad, given);
   const shown = idsOf(records);
-  nestedLists.push({ child, walk: walks()[child], shown, stated, rows, mentions: authorsOf });
+  nestedLists.push({ child, walk: walks()[child], shown, stated, rows, mentions: authorsIn });
 };
 
 /**
@@ -156,8 +160,6 @@ const eachOnce = (records: readonly Json[]): readonly Json[] =>
   records.length < 2
     ? records
     : [...new Map(records.map((record) => [idOf(record) || Symbol(), record])).values()];
-
-const authorsOf = (records: readonly Json[]): readonly Row[] => records.flatMap(authorsIn);
 
 const historyKeys = names('id created items');
 const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);

@@ -96,7 +96,7 @@ export const issueMapper =
       ...(partial.length > 0 && { partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
       ...r.remarks(),
-      mentions: peopleIn(whole, issue.fields),
+      mentions: [...peopleIn(issue.fields), ...details.people],
     };
   };
 
