@@ -25,7 +25,9 @@ select
   r.last_run_at,
   r.last_success_at,
   r.last_failure_at,
-  d._synced_at as synced_at
+  d._synced_at as synced_at,
+  d.workspace,
+  d.next_run_at
 from workflow.dags d
 join ops.sources s on s.source_id = d.source_id
 left join lateral (
@@ -71,3 +73,5 @@ comment on column bi.dags.last_run_at is 'When that run started (UTC), else when
 comment on column bi.dags.last_success_at is 'When a run last succeeded (UTC): its end, else its start.';
 comment on column bi.dags.last_failure_at is 'When a run last failed (UTC), also one that was retried since: its end, else its start.';
 comment on column bi.dags.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
+comment on column bi.dags.workspace is 'Its workspace at the engine; null where it has none.';
+comment on column bi.dags.next_run_at is 'When its schedule starts it next (UTC), as of the last sync; null where the engine does not say.';

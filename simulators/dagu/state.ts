@@ -51,6 +51,8 @@ export interface Dag {
   suspended: boolean;
   /** Has runs and no file: they were started under a name of their own. No list shows it. */
   readonly unfiled: boolean;
+  /** What 2.x says besides, of the file and of the definition in it. */
+  readonly more: { readonly file?: object; readonly dag?: object };
   /** Oldest first. */
   readonly runs: Run[];
 }
@@ -76,7 +78,7 @@ export class WorkflowState {
 
   add(fileName: string, reported: Partial<Omit<Dag, 'fileName' | 'runs'>> = {}): Dag {
     const { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = reported;
-    const { group, tags = ['sim'], schedule, suspended = false, unfiled = false } = reported;
+    const { group, tags = ['sim'], schedule, suspended = false, unfiled = false, more = {} } = reported;
     const dag: Dag = {
       name,
       fileName,
@@ -87,6 +89,7 @@ export class WorkflowState {
       schedule,
       suspended,
       unfiled,
+      more,
       runs: [],
     };
     this.dags.set(fileName, dag);

@@ -35,6 +35,8 @@ export const dags = core.table('workflow.dags', 'DAGs (named workflows) of the e
   tags: texts('tags|labels', 'Tags (labels).'),
   queue: text('queue', 'The queue its runs wait in.'),
   max_active_runs: count('maxActiveRuns', 'How many of its runs may be active at once.'),
+  workspace: text('workspace', 'Its workspace; null: none, or the engine has no workspaces.'),
+  next_run_at: instant('nextRun', 'When its schedule starts it next (UTC), where the engine says it.'),
   is_suspended: named(core.bool)('suspended', 'True where its schedule is switched off.'),
   errors: json('errors', 'Errors in its definition, as delivered; null if there are none.'),
   status: core.text('Status of its newest run, in lower snake case; null if it never ran.').nullable(),

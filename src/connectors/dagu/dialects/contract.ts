@@ -91,12 +91,11 @@ const daguRecord = ({ steps, runningSteps, ...members }: JsonObject): JsonObject
   };
 };
 
-/** A status is a word, a number with a text beside it, or both. */
-const labelledOf = ({ status, statusLabel, statusText, ...members }: JsonObject): JsonObject => {
-  const isWord = typeof status === 'string';
-  const label = textOf(statusLabel) ?? textOf(statusText) ?? (isWord ? status : undefined);
-  return { ...members, statusLabel: label, ...(!isWord && { status }) };
-};
+/** A status is a word, or a number with a text beside it. */
+const labelledOf = ({ status, statusText, ...members }: JsonObject): JsonObject =>
+  typeof status === 'string'
+    ? { statusLabel: status, ...members }
+    : { ...members, status, ...(isFilled(statusText) && { statusLabel: statusText }) };
 
 /** The contract may name a step by a text alone. */
 const stepOf = (record: Json): Json => {

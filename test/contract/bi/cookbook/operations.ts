@@ -11,7 +11,12 @@ export const operations: Truths = {
     group by 1, 2 order by 4 desc nulls last limit 10`,
   'Which jobs cannot be relied on?': `select dag_name, sum((state = 'succeeded')::int), sum((state = 'failed')::int),
       sum((state = 'succeeded')::int)::numeric / sum((state = any('{succeeded,failed,aborted}'))::int)
-    from workflow.dag_runs where started_at::date >= current_date - 28 and _deleted_at is null group by 1`,
+    from (
+      select dag_name, state, started_at from workflow.dag_runs where _deleted_at is null
+      union all
+      select r.dag_name, t.state, t.started_at from workflow.dag_runs r,
+        jsonb_to_recordset(r.earlier_tries) t (state text, started_at timestamptz)
+    ) tries where started_at::date >= current_date - 28 group by 1`,
   'Which steps succeed only when they are tried again?': `select dag_name, step_name, count(*), sum((retry_count > 0)::int)
     from workflow.dag_run_steps where state = 'succeeded' and _deleted_at is null group by 1, 2 having max(retry_count) > 0`,
   // The last walk of each stream that was done began when it was fresh.

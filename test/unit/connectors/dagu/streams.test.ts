@@ -810,7 +810,8 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('a run that is retried (%s)', (d
 test('what 2.15 says of people, workspaces and retries has columns, and the rest is kept', async () => {
   const rig = await stage({ dialect: 'dagu-2.x' });
   const { state } = rig.engine;
-  state.add('refund');
+  const more = { dag: { workspace: 'shop' }, file: { nextRun: '2026-03-02T02:00:00Z' } };
+  state.add('refund', { more });
   const run = state.start('refund', { triggerType: 'webhook', triggerActor: 'apikey:shop' });
   state.finish('refund', run.id, 'waiting');
   const conditions = [{ type: 'Queued', status: 'False', reason: 'started', message: '', checkedAt: '' }];
@@ -834,6 +835,9 @@ test('what 2.15 says of people, workspaces and retries has columns, and the rest
       ...{ status: 'waiting', state: 'active', trigger_type: 'webhook', trigger_actor: 'apikey:shop' },
       ...{ workspace: 'shop', profile_name: 'prod', auto_retry_limit: '3', conditions },
     },
+  ]);
+  expect(await rig.rows('select workspace, next_run_at::text from bi.dags')).toEqual([
+    { workspace: 'shop', next_run_at: '2026-03-02 02:00:00+00' },
   ]);
   expect(
     await rig.rows(`select step_name, kind, answered_by, answered_at::text, rejection_reason
