@@ -1,6 +1,7 @@
 /** Verbs that set things up: `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
+import { endsSoon } from '../core/token-end.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
@@ -118,13 +119,14 @@ export async function askSource(context: Context, { name, needs, values }: looku
   const { exclude } = lookup.readingOptions(config, name);
   const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
   const excluded = [...excludedOf({ source, exclude })];
-  const nothing = { account: undefined, dialect: [], clock: undefined };
-  const { account, dialect, clock, problems } = await source
+  const nothing = { account: undefined, dialect: [], clock: undefined, tokenEnds: undefined };
+  const { account, dialect, clock, tokenEnds, problems } = await source
     .preflight(signal)
     .catch((problem: unknown) => ({ ...nothing, problems: [problem] }));
   const facts = [
     source.baseUrl,
     account && `signed in as ${account}`,
+    endsSoon(tokenEnds, clock ?? new Date()),
     ...dialect.filter((line) => !line.startsWith('account:')),
     excluded.length > 0 && `left out: ${excluded.join(', ')}`,
     problems.length === 0 && !clock && 'sends no Date header: watermarks stay where they are',

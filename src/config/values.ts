@@ -69,6 +69,9 @@ export const pastInstant = value((text) => {
   return date !== undefined && date <= new Date() ? date : undefined;
 }, 'is no date, or lies in the future; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z');
 
+/** A day or an instant. */
+export const anyInstant = value(parseInstant, 'is no date; write 2027-01-31 (UTC) or 2027-01-31T08:00:00Z');
+
 /** The IANA name of a time zone. */
 export const timeZone = value((name) => {
   try {

@@ -378,6 +378,8 @@ export interface Preflight {
   readonly clock: Date | undefined;
   /** The account's name or e-mail, for `check`. */
   readonly account: string | undefined;
+  /** When the token ends that signs us in, where that is known. */
+  readonly tokenEnds?: Date | undefined;
   /** What was found out, one sentence each, e.g. `search: offset paging (contract)`. */
   readonly dialect: readonly string[];
   /**

@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import * as errors from '../core/errors.ts';
 import { addCounts, longestOf, noCounts, type RunKind, type RunReport, type RunStatus } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
+import { endsSoon } from '../core/token-end.ts';
 import { pruneRejects } from '../load/rejects.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
 import { withConnectLimit } from '../warehouse/connect.ts';
@@ -130,12 +131,14 @@ async function work(begun: Begun, body: Body): Promise<unknown> {
 
 async function openContext(begun: Begun): Promise<RunContext> {
   const { deps, signal } = begun;
-  const { clock, dialect } = await deps.source.preflight(signal);
+  const { clock, dialect, tokenEnds } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
   for (const line of dialect) tell(begun, 'info', line);
   const none =
     'the source sends no Date header: watermarks stay where they are, and the next run reads the same again';
   if (clock === undefined) tell(begun, 'warn', none);
+  const ending = endsSoon(tokenEnds, clock ?? new Date());
+  if (ending !== undefined) tell(begun, 'warn', ending);
   const now = (): Date =>
     clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt);
   const work = { slot: pLimit(slicesAtOnce(deps.concurrency)), loads: pLimit(mostLoads) };

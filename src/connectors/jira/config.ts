@@ -2,7 +2,7 @@
 
 import type { Report } from '../../config/pipeline.ts';
 import { setting, type ValuesOf } from '../../config/settings.ts';
-import { account, sentToken } from '../../config/values.ts';
+import { account, anyInstant, sentToken } from '../../config/values.ts';
 import { type Auth, basic, bearer, clientCredentials } from '../../http/auth.ts';
 
 const ways = ['basic', 'bearer', 'oauth'] as const;
@@ -25,6 +25,9 @@ export const settings = {
     .optional(),
   apiToken: setting
     .secret('an API token of that account; with auth = bearer a personal access token', sentToken)
+    .optional(),
+  apiTokenExpires: setting
+    .of('the day on which that token ends: runs and check warn from 14 days before', anyInstant)
     .optional(),
   clientId: setting.text('with auth = oauth: the id of the client, such as a service account').optional(),
   clientSecret: setting.secret('with auth = oauth: the secret of that client').optional(),

@@ -20,6 +20,9 @@ export const jira = defineConnector({
   async open(values, tools) {
     const { openTracker } = await import('./source.ts');
     const auth = authOf(values);
-    return openTracker({ ...values, auth }, { note: tools.note, http: tools.httpOptions });
+    return openTracker(
+      { ...values, auth, isPersonal: values.auth === 'bearer' },
+      { note: tools.note, http: tools.httpOptions },
+    );
   },
 });

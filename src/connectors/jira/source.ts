@@ -34,6 +34,10 @@ export interface TrackerSettings
   readonly auth: Auth;
   /** Of it only projects (`projects:WEB`): boards and groups are the engine's owners. */
   readonly exclude?: readonly string[];
+  /** When the token ends, as its owner wrote it down. */
+  readonly apiTokenExpires?: Date | undefined;
+  /** True where the token is one that the server lists for its owner. */
+  readonly isPersonal?: boolean;
 }
 
 export interface TrackerDeps {
@@ -96,7 +100,9 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       const found = await server(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
       knowledge(signal).catch(() => undefined);
-      return preflight(found, tracker, (signal) => knowledge(signal), signal);
+      const listed = settings.isPersonal ? await found.dialect.tokenEnds?.(http, signal) : undefined;
+      const tokenEnds = settings.apiTokenExpires ?? listed;
+      return { ...(await preflight(found, tracker, (signal) => knowledge(signal), signal)), tokenEnds };
     },
   };
 };

@@ -3,12 +3,14 @@
  * API is the cloud's.
  */
 
-import { Missing } from '../../../core/errors.ts';
+import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Http, Json, Request } from '../../../core/request.ts';
+import { instantToDate } from '../../../core/time.ts';
+import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';
 import { epochMillis, quotedMinutes } from '../jql.ts';
-import { at } from '../lists.ts';
+import { at, listOf } from '../lists.ts';
 import type { Dialect } from './dialect.ts';
 import { historiesOf, issueOf } from './server-records.ts';
 
@@ -21,7 +23,26 @@ export const dataCenter = (version?: string): Dialect => ({
   // Its documents name the quoted form only; unquoted milliseconds work since Jira 4.0 (onyx-dot-app/onyx#14114).
   dates: (timeZone) => [epochMillis, quotedMinutes(timeZone)],
   checksDates: false,
+  tokenEnds,
 });
+
+/**
+ * The end of the account's token: of several, which the list does not tell apart, the one that was used last. Only
+ * newer versions list them (confluence.atlassian.com, "Using personal access tokens").
+ */
+const tokenEnds = async (http: Http, signal: AbortSignal): Promise<Date | undefined> => {
+  try {
+    const { body } = await http.send(get('/rest/pat/latest/tokens'), signal);
+    const used = (token: Json): number => Number(instantAt(token, 'lastAccessed') ?? 0);
+    const [last] = listOf('/rest/pat/latest/tokens')(body).toSorted((a, b) => used(b) - used(a));
+    const ends = instantAt(last, 'expiringAt');
+    return ends === undefined ? undefined : instantToDate(ends);
+  } catch (cause) {
+    if ([Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind))
+      return undefined;
+    throw cause;
+  }
+};
 
 const adapt = (http: Http): Http =>
   sending(http, async (request, signal) => {

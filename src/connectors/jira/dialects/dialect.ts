@@ -21,4 +21,6 @@ export interface Dialect {
   dates(timeZone: string | undefined): readonly DateForm[];
   /** True where the server's documents leave open how a date is written: then an issue must confirm the form. */
   readonly checksDates: boolean;
+  /** When the personal access token of the account ends, where the server lists it. */
+  readonly tokenEnds?: (http: Http, signal: AbortSignal) => Promise<Date | undefined>;
 }
