@@ -4,10 +4,11 @@ import type { Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';
-import * as fallbacks from '../fallbacks/sprints.ts';
+import { boardSprintsFromSprints, sprintsFromIssues } from '../dialects/contract-lists.ts';
 import { listing, listingOf } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, relations, type Tracker } from './stream.ts';
+import { boardsOfSprints, kanbanBoardsShowNone, unlistedSprints } from './unlisted-sprints.ts';
 
 const board = '/rest/agile/1.0/board';
 const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
@@ -45,8 +46,8 @@ export const sprints = entities(`GET ${boardSprint}`, tables.sprints, {
   ...sprintsOfBoards,
   by: 'list',
   about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
-  fallback: fallbacks.sprintsFromIssues,
-  afterwards: [fallbacks.unlistedSprints],
+  fallback: sprintsFromIssues,
+  afterwards: [unlistedSprints],
 });
 
 /** The same list again, as a relation: a sprint that one board no longer shows may still show on another. */
@@ -54,8 +55,8 @@ export const boardSprints = relations(`GET ${boardSprint}`, tables.boardSprints,
   ...sprintsOfBoards,
   by: 'list',
   about: 'Which sprints a board shows; a sprint can show on several boards.',
-  fallback: fallbacks.boardSprintsFromSprints,
-  afterwards: [fallbacks.kanbanBoardsShowNone, fallbacks.boardsOfSprints],
+  fallback: boardSprintsFromSprints,
+  afterwards: [kanbanBoardsShowNone, boardsOfSprints],
 });
 
 const isNamed =

@@ -11,7 +11,7 @@ import {
   issueTypesFromIssues,
   prioritiesFromIssues,
   statusesFromIssues,
-} from '../fallbacks/names-from-issues.ts';
+} from '../dialects/contract-lists.ts';
 import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
 import { at, listing, listOf, textAt } from '../lists.ts';
 import * as tables from '../tables.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   boardSprintsFromSprints,
   sprintsFromIssues,
-} from '../../../../src/connectors/jira/fallbacks/sprints.ts';
+} from '../../../../src/connectors/jira/dialects/contract-lists.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 
 let database: TestDatabase;

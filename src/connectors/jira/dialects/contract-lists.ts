@@ -1,4 +1,10 @@
+/**
+ * Lists that the contract does not have: statuses, types, priorities and the sprints of boards, as the issues tell
+ * them.
+ */
+
 import type { Fallback } from '../../../core/stream.ts';
+import { isKanban, removeFromKanban, sprintsOfIssues } from '../streams/unlisted-sprints.ts';
 
 /** The value of the live issue that the source changed last, of those that have one. */
 const lastOf = (value: string): string =>
@@ -59,3 +65,34 @@ export const issueTypesFromIssues = fromIssues('types of issues', 'issue_types',
 export const prioritiesFromIssues = fromIssues('priorities', 'priorities', 'priority_id', {
   name: lastOf('priority'),
 });
+
+/** Where no board lists its sprints at all. */
+export const sprintsFromIssues: Fallback = {
+  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
+  after: ['issues'],
+  sql: sprintsOfIssues('true', 'true'),
+};
+
+/**
+ * Where no board lists its sprints, a sprint shows on the board on which it was created, unless that is a
+ * Kanban board.
+ */
+export const boardSprintsFromSprints: Fallback = {
+  reason:
+    'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
+  after: ['sprints'],
+  sql: `
+    with found as (
+      select s.board_id, s.id as sprint_id from tracker.sprints s
+      left join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
+      where s.source_id = $1::smallint and s.board_id is not null and s._deleted_at is null and not (${isKanban('b')})
+    ), removed as (${removeFromKanban}
+      returning 1
+    ), written as (
+      insert into tracker.board_sprints (source_id, board_id, sprint_id, _synced_at, _run_id)
+      select $1::smallint, board_id, sprint_id, now(), $2::bigint from found
+      on conflict (source_id, board_id, sprint_id) do nothing
+      returning 1
+    )
+    select count(*) as inserted, 0::bigint as updated, (select count(*) from removed) as deleted from written`,
+};

@@ -1,7 +1,9 @@
-import type { Afterwards, Fallback } from '../../../core/stream.ts';
+/** Sprints that no board lists and boards that list none, as the issues and the boards tell. */
+
+import type { Afterwards } from '../../../core/stream.ts';
 
 /** A board that is not asked for its sprints, because it has none. */
-const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;
+export const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;
 
 const columns = 'name, state, board_id, goal, start_at, end_at, completed_at';
 const columnsOf = (alias: string): string => columns.replace(/\w+/g, `${alias}.$&`);
@@ -20,7 +22,7 @@ const columnsOf = (alias: string): string => columns.replace(/\w+/g, `${alias}.$
  * `which`: condition on `n.id`, the sprints to look at; each is looked up by the index. `isOverwritten`:
  * condition on the row `t` that a board listed.
  */
-const sprintsOfIssues = (which: string, isOverwritten: string): string => `
+export const sprintsOfIssues = (which: string, isOverwritten: string): string => `
     with recursive named (id) as (
       select min(sprint_id) from tracker.issue_sprints where source_id = $1::smallint
       union all
@@ -56,13 +58,6 @@ const sprintsOfIssues = (which: string, isOverwritten: string): string => `
       returning xmax = 0 as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`;
-
-/** Where no board lists its sprints at all. */
-export const sprintsFromIssues: Fallback = {
-  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
-  after: ['issues'],
-  sql: sprintsOfIssues('true', 'true'),
-};
 
 /**
  * Sprints of boards that were deleted, or that the account may not see although it sees issues in them. A row
@@ -103,7 +98,7 @@ export const boardsOfSprints: Afterwards = {
 };
 
 /** The sprints of Kanban boards are not read: the vendor answers that the board does not support sprints. */
-const removeFromKanban = `
+export const removeFromKanban = `
       delete from tracker.board_sprints s using tracker.boards b
       where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}`;
 
@@ -116,28 +111,4 @@ export const kanbanBoardsShowNone: Afterwards = {
       returning 1
     )
     select count(*) as deleted from removed`,
-};
-
-/**
- * Where no board lists its sprints, a sprint shows on the board on which it was created, unless that is a
- * Kanban board.
- */
-export const boardSprintsFromSprints: Fallback = {
-  reason:
-    'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
-  after: ['sprints'],
-  sql: `
-    with found as (
-      select s.board_id, s.id as sprint_id from tracker.sprints s
-      left join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
-      where s.source_id = $1::smallint and s.board_id is not null and s._deleted_at is null and not (${isKanban('b')})
-    ), removed as (${removeFromKanban}
-      returning 1
-    ), written as (
-      insert into tracker.board_sprints (source_id, board_id, sprint_id, _synced_at, _run_id)
-      select $1::smallint, board_id, sprint_id, now(), $2::bigint from found
-      on conflict (source_id, board_id, sprint_id) do nothing
-      returning 1
-    )
-    select count(*) as inserted, 0::bigint as updated, (select count(*) from removed) as deleted from written`,
 };
