@@ -256,7 +256,7 @@ where not is_ok order by severity, offending_rows desc`,
     view: 'reach_periods',
     asks: 'How many people did each campaign reach so far?',
     sql: `select entity_name, reach_period, frequency_period from bi.reach_periods
-where entity_type = 'CAMPAIGN' and is_latest order by 2 desc`,
+where entity_type = 'CAMPAIGN' and period = 'LIFETIME' and is_latest order by 2 desc`,
   },
   {
     view: 'receipts',

@@ -11,7 +11,7 @@ import { hourOf, lifetimeOf, sumsOf } from './metrics.ts';
 import { type Level, levels } from './model.ts';
 import type { Site } from './site.ts';
 import type { AdsState } from './state.ts';
-import type { Sums } from './sums.ts';
+import { type Sums, together } from './sums.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -41,6 +41,40 @@ export const aggregateRoute = (site: Site): Route => ({
   path: '/ad_accounts/{id}/aggregate_reports',
   inContract: true,
   handle: (call) => answer(site, call),
+});
+
+/** Totals of up to fifty campaigns, ad sets or ads together, people counted once (OpenAPI, getAggregatedTotals); the contract has none. */
+export const totalsRoute = (site: Site): Route => ({
+  method: 'GET',
+  path: '/ad_accounts/{id}/aggregate_reports/totals',
+  inContract: false,
+  handle: (call) => {
+    const owner = site.owner(call);
+    const refuse = (message: string, code: string) => site.refused(400, message, `ILLEGAL.${code}`);
+    const level = levels.find((one) => one === call.query.get('entity_type'));
+    if (level === undefined || level === 'AD_ACCOUNT')
+      throw refuse('entity_type is CAMPAIGN, AD_SET or AD', 'ENTITY_TYPE');
+    const given = call.query.getAll('entity_ids').map((id) => id.toLowerCase());
+    if (given.length === 0 || given.length > 50) throw refuse('entity_ids: 1 to 50', 'ENTITY_IDS');
+    if (call.query.get('granularity') !== 'LIFETIME') throw refuse('simulated for LIFETIME', 'GRANULARITY');
+    const supported = ['IMPRESSIONS', 'CLICKS', 'CTR', 'REACH', 'FREQUENCY'];
+    const fields = fieldsIn(site, call.query);
+    const strange = fields.find((field) => !supported.includes(field));
+    if (strange !== undefined) throw refuse(`fields: ${strange} is not supported`, 'FIELDS');
+    const { from, to } = spanOf(site, call.query, 'LIFETIME');
+    const ids = idsOf(site.state, level, owner.id).filter((id) => given.includes(id));
+    const sums = together(
+      ids.flatMap(
+        (id) =>
+          (to === 0 ? lifetimeOf(site.state, level, id) : sumsOf(site.state, level, id, from, to)) ?? [],
+      ),
+    );
+    const stats = fields.map((field_type) => {
+      const text = sums === undefined ? '0' : (metrics.get(field_type)?.(sums) ?? '0');
+      return { field_type, field_value: Number(text) };
+    });
+    return site.json({ granularity: 'LIFETIME', rows: [{ start_time: null, end_time: null, stats }] });
+  },
 });
 
 function answer(site: Site, call: Call): Answer {

@@ -18,6 +18,52 @@ const artists = ['Bo Kaspers', 'Café Tacvba', 'Sigur Rós', 'The “Quotes”',
   images: [{ width: 64, height: 64, url: `https://assets.example/artist-${index + 1}` }],
 }));
 
+interface Target {
+  readonly id: string;
+  readonly name: string;
+  readonly type?: string;
+  readonly country_code?: string;
+  readonly parent_geo_name?: string;
+  readonly subtargets?: readonly Target[];
+}
+
+const named = (...all: readonly (readonly [id: string, name: string])[]) =>
+  all.map(([id, name]) => ({ id, name }));
+
+/** Lists of `/targets` (OpenAPI, `…TargetsResponse`), by path. */
+const targets: Readonly<Record<string, { readonly key?: string; readonly all: readonly Target[] }>> = {
+  artists: { all: artists },
+  // Two of the nine that ad sets target are gone.
+  genres: { all: named(...Array.from({ length: 7 }, (_, n) => [`genre-${n}`, `Genre No. ${n}`] as const)) },
+  interests: {
+    key: 'interests_with_subtargets',
+    all: [
+      {
+        id: 'interest-1',
+        name: 'Sport',
+        subtargets: named(['interest-2', 'Running'], ['interest-3', 'Chess']),
+      },
+    ],
+  },
+  playlists: { all: named(['cooking', 'Cooking'], ['holidays', 'Holidays']) },
+  episode_topics: { all: named(['healthy-living', 'Healthy Living']) },
+  languages: { all: named(['en', 'English'], ['de', 'German']) },
+  sensitive_topics: { all: named(['war', 'War and Conflict']) },
+  geos: {
+    all: [
+      { id: '123', name: 'Berlin', type: 'REGION', country_code: 'DE' },
+      { id: '456', name: 'California', type: 'REGION', country_code: 'US', parent_geo_name: 'United States' },
+      {
+        id: 'US:94110',
+        name: '94110',
+        type: 'POSTAL_CODE',
+        country_code: 'US',
+        parent_geo_name: 'San Francisco',
+      },
+    ],
+  },
+};
+
 export const helperRoutes = (site: Site): readonly Route[] => {
   const { state } = site;
   const post = (path: string, handle: Route['handle']): Route => ({
@@ -45,11 +91,26 @@ export const helperRoutes = (site: Site): readonly Route[] => {
           })),
       }),
     ),
-    get('/targets/artists', (call) =>
-      site.json({
-        [site.listKey('artists')]: artists.filter(({ name }) => name.toLowerCase().includes(found(call))),
-      }),
-    ),
+    ...Object.entries(targets)
+      .map(([path, { key = path, all }]) => ({
+        ...get(`/targets/${path}`, (call) => {
+          const ids = call.query.getAll('ids');
+          const isAsked = (id: string, name: string): boolean =>
+            (ids.length === 0 || ids.includes(id)) && name.toLowerCase().includes(found(call));
+          // OpenAPI, getGeoTargets: "At least one query parameter must be provided."
+          if (path === 'geos' && call.query.size === 0)
+            throw site.refused(400, 'at least one query parameter is required', 'ILLEGAL.QUERY');
+          const shown = all.filter((one) =>
+            [one, ...(one.subtargets ?? [])].some(({ id, name }) => isAsked(id, name)),
+          );
+          return site.json({
+            ...(path === 'geos' && { offset: 0, page_size: 50 }),
+            [site.listKey(key)]: path === 'geos' ? shown.slice(0, 50) : shown,
+          });
+        }),
+        inContract: path === 'artists',
+      }))
+      .filter(({ inContract }) => inContract || site.vendor),
     post('/estimates/audience', (call) => {
       const body = bodyOf(site, call, [
         'ad_account_id',

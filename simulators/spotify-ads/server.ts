@@ -4,7 +4,7 @@ import { compressed, deliver, spoiled, untilGone } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
-import { aggregateRoute } from './aggregate.ts';
+import { aggregateRoute, totalsRoute } from './aggregate.ts';
 import { type AdsTokens, adsTokens } from './auth.ts';
 import { draftRoutes } from './draft-routes.ts';
 import { entityRoutes } from './entity-routes.ts';
@@ -120,6 +120,7 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
     ...draftRoutes(site),
     ...helperRoutes(site),
     aggregateRoute(site),
+    ...(vendor ? [totalsRoute(site)] : []),
     insightRoute(site),
     ...jobRoutes(site, storage),
   ];

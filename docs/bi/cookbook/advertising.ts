@@ -73,7 +73,7 @@ order by ctr desc, asset_name;`,
         'Over its lifetime so far, as the platform counts people. Reach is never a sum: the same person is reached on many days and by many ads.',
       sql: `select ad_account_name, entity_name as campaign_name, captured_date, reach_period, frequency_period
 from bi.reach_periods
-where entity_type = 'CAMPAIGN' and is_latest
+where entity_type = 'CAMPAIGN' and period = 'LIFETIME' and is_latest
 order by reach_period desc, entity_id;`,
     },
     {

@@ -45,3 +45,12 @@ export const accountOf = ({ partition }: Slice): string => {
 /** UUIDs may be written in either case (RFC 9562, section 4) and are kept in small letters; other ids differ by case. */
 export const canonicalId = (id: string): string =>
   /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id) ? id.toLowerCase() : id;
+
+/** The most ids that one request may name. */
+const mostIds = 50;
+
+/** Ids in chunks that one request may name. */
+export const idChunks = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, i) =>
+    ids.slice(i * mostIds, (i + 1) * mostIds),
+  );

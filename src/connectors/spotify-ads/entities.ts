@@ -297,6 +297,40 @@ export const adCategories = entity('ad_categories', 'Advertising categories of t
   parent_category: text('Name of the category above it.'),
 });
 
+export const targetNames = entity(
+  'target_names',
+  'Names of the ids that ad sets target; one row per dimension of ads.ad_set_targets and id in use.',
+  {
+    dimension: key('The dimension, see ads.ad_set_targets.dimension.'),
+    id: key('The id, see ads.ad_set_targets.value.'),
+    name,
+    parent_name: text('Of places and interests: the name of what it is a part of.', 'parent_geo_name'),
+    type: text('Of places: CITY, COUNTRY, DMA_REGION, POSTAL_CODE or REGION.'),
+    country_code: text('Of places: ISO 3166-1 alpha-2 country.'),
+    asked_on: f.requiredDay('Day in UTC on which it was last asked for.'),
+  },
+  { others: ['images', 'subtargets'] },
+);
+
+const day = (about: string) => ({ ...f.requiredDay(''), column: columns.date(about).key() });
+export const totals = entity(
+  'report_totals',
+  'Numbers of accounts and campaigns over a period, people counted once; one row per entity and period, as last read.',
+  {
+    entity_type: key('AD_ACCOUNT or CAMPAIGN.'),
+    entity_id: key('The entity: id in ads.ad_accounts or campaigns.'),
+    period: key('MONTH, LAST_7_DAYS or LAST_30_DAYS.'),
+    period_start: day('First day of the period (UTC).'),
+    period_end: f.requiredDay('Last day of the period (UTC), inclusive.'),
+    ...ofAccount,
+    asked_on: f.requiredDay('Day in UTC on which it was last asked for.'),
+    impressions: f.integer('Times shown or played on the platform.', 'IMPRESSIONS'),
+    clicks: f.integer('Clicks.', 'CLICKS'),
+    reach: f.integer('Different people reached in the period; never sum it over rows.', 'REACH'),
+    frequency: f.decimal('Impressions by reach in the period, as reported; never sum it.', 'FREQUENCY'),
+  },
+);
+
 const itemFields: f.Fields = {
   field_type: f.requiredText('Field as the platform calls it, e.g. bidAmount.'),
   display_label: text('Field as people read it.'),

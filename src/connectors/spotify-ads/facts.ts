@@ -187,7 +187,7 @@ const state: f.Fields = {
       .oneOf('ok', 'not_enough_data'),
   ),
   code: f.text("The platform's code for why there is not enough data."),
-  asked_on: required(columns.date('Day in UTC on which it was last asked.')),
+  asked_on: f.requiredDay('Day in UTC on which it was last asked.'),
 };
 
 const insightSnapshots = columns.table(

@@ -41,6 +41,8 @@ export const decimal = nullable(columns.numeric, values.decimal);
 /** What is no instant rejects the record. */
 export const instant = nullable(columns.timestamptz, values.instant);
 export const requiredText = field(columns.text, values.requiredText);
+/** A day that this program writes into the record. */
+export const requiredDay = field(columns.date, values.requiredText);
 export const requiredInstant = field(columns.timestamptz, values.requiredInstant);
 export const key = field((about) => columns.text(about).key(), values.requiredKey);
 

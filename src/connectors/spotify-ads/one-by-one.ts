@@ -10,7 +10,7 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../core/errors.ts';
-import type { Page, WalkEnd } from '../../core/paging.ts';
+import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import type { Ads } from './ads.ts';
 
@@ -91,4 +91,17 @@ const named = (errors: ReadonlyMap<string, Error>): string => {
   const [first] = errors.values();
   const more = errors.size > 5 ? ` and ${errors.size - 5} more` : '';
   return `${[...errors.keys()].sort().slice(0, 5).join(', ')}${more} (${first?.message ?? ''})`;
+};
+
+/** A reading of requests that give any number of records each. */
+export const answers = <T>(
+  ads: Pick<Ads, 'concurrency' | 'note'>,
+  requests: Requests<T>,
+  id: Reading['id'],
+  signal: AbortSignal,
+): Reading => {
+  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
+    return { ...(yield* oneByOne(ads, requests, signal)), expected: null, passes: 1 };
+  }
+  return { pages: pages(), id, bytes: (_, { raw }) => raw };
 };

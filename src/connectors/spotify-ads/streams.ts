@@ -2,7 +2,14 @@
 
 import type { Days, LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
-import { absurdPrices, finalDaily, finalHourly, levelGaps, unlistedEntities } from './after-load.ts';
+import {
+  absurdPrices,
+  finalDaily,
+  finalHourly,
+  levelGaps,
+  totalGaps,
+  unlistedEntities,
+} from './after-load.ts';
 import { adAccounts, adSets } from './by-id.ts';
 import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
@@ -12,6 +19,8 @@ import { hourlyReread, reportDaily, reportHourly, reportLifetime } from './repor
 import { asyncReports } from './reports/csv.ts';
 import { insightReports } from './reports/insight.ts';
 import type { Reports } from './reports/request.ts';
+import { reportTotals } from './reports/totals.ts';
+import { targetNames } from './target-names.ts';
 
 type Loads = Omit<LoadSide, 'absent'>;
 /** The platform archives some entities and never deletes them; others are deleted where their list no longer shows them. */
@@ -47,6 +56,7 @@ const entityStreams = (ads: Ads): readonly Stream[] => {
     list('campaigns', 'Campaigns, archived ones included.', entities.campaigns, 'keep', { sort }),
     list('ads', 'Ads, archived ones included.', entities.ads, 'keep', { sort }),
     { ...adSets(ads), ...entities.adSets, absent: 'keep' },
+    { ...targetNames(ads), ...entities.targetNames, absent: 'keep' },
     list('assets', 'Images, sounds and videos, archived ones included.', entities.assets, 'keep', { sort }),
     // The vendor orders them by NAME or UPDATED_AT: names change less often.
     list('audiences', 'Custom and lookalike audiences.', entities.audiences, 'delete', { sort: 'NAME' }),
@@ -78,6 +88,7 @@ const reportStreams = (reports: Reports): readonly Stream[] => {
     { ...reportDaily(reports), ...daily, absent: 'delete', afterwards: afterDays },
     { ...reportHourly(reports), ...hourly, absent: 'delete', afterwards: afterHours },
     { ...reportLifetime(reports), ...lifetime, absent: 'delete' },
+    { ...reportTotals(reports), ...entities.totals, absent: 'keep', afterwards: [totalGaps] },
     { ...asyncReports(reports), ...csvRows, absent: 'delete' },
     { ...insightReports(reports), ...insights, absent: 'keep' },
   ];

@@ -6,11 +6,11 @@ import { daily, hourly, insights, lifetime } from './facts.ts';
 import type { Entity } from './fields.ts';
 
 const { businesses, adAccounts, campaigns, adSets, ads, assets, audiences, adCategories } = entities;
-const { changeHistory, campaignDrafts, adSetDrafts, adDrafts } = entities;
+const { changeHistory, campaignDrafts, adSetDrafts, adDrafts, targetNames, totals } = entities;
 
 export const adsTables = [
   ...[businesses, adAccounts, campaigns, adSets, ads, assets, audiences, adCategories, changeHistory],
-  ...[campaignDrafts, adSetDrafts, adDrafts, daily, hourly, lifetime, insights, csvRows],
+  ...[targetNames, campaignDrafts, adSetDrafts, adDrafts, daily, hourly, lifetime, totals, insights, csvRows],
 ].flatMap(({ table, children = {} }: Pick<Entity, 'table' | 'children'>): readonly DeclaredTable[] => [
   table,
   ...Object.values(children).map((child) => child.table as DeclaredTable),

@@ -12,7 +12,7 @@ import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
-import { accountOf, ofAccount } from '../ads.ts';
+import { accountOf, idChunks, ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { fieldsOf } from '../metrics.ts';
 import type { Reports } from './request.ts';
@@ -105,7 +105,7 @@ const aggregate = (
       checkAvailable(name, granularity, slice, context);
       const listed = await request.idsIn(slice, context, facts);
       const ids = new Set([...listed, ...(await unlisted(slice, context, signal))]);
-      const groups = request.chunks([...ids]);
+      const groups = idChunks([...ids]);
       // An answer without any row of the slice is doubted by the engine. It sees neither a part of a slice nor yesterday's lifetimes.
       const isDoubted = groups.length > 1 || granularity === 'LIFETIME';
       const of = { account: accountOf(slice), level: request.levelOf(slice), granularity };

@@ -160,12 +160,3 @@ export const lateLevels = `
   ) e
   where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
   group by 1, 2`;
-
-/** The most ids that one request may name. */
-const mostIds = 50;
-
-/** Ids in chunks that one request may name. */
-export const chunks = (ids: readonly string[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, i) =>
-    ids.slice(i * mostIds, (i + 1) * mostIds),
-  );
