@@ -13,7 +13,7 @@ export const budgets: Readonly<Record<string, number>> = {
   http: 1203,
   reading: 1332,
   'connectors/jira': 3060,
-  'connectors/spotify-ads': 2955,
+  'connectors/spotify-ads': 3058,
   'connectors/dagu': 972,
   'connectors/connector.ts': 115,
   engine: 2945,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_460;
+export const limit = 25_560;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -54,7 +54,10 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     const report = await succeed({});
     const absent = report.streams.filter(({ status }) => status !== 'ok');
     expect(absent).toMatchObject(
-      dialect === 'vendor' ? [] : [{ stream: 'change_history', status: 'unavailable' }],
+      // The contract names artists alone, and this platform targets none.
+      dialect === 'vendor'
+        ? []
+        : ['target_names', 'change_history'].map((stream) => ({ stream, status: 'unavailable' })),
     );
     const picture = pictureOf(state, {
       from: new Date('2026-01-01T00:00:00Z'),
