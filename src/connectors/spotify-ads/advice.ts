@@ -3,11 +3,8 @@
 import type { Advice } from '../../http/advice.ts';
 
 export const advice: readonly Advice[] = [
-  // home-assistant/core#124333, novatorem/novatorem#81: also by a new password, and when the user removes the app.
-  [
-    /invalid_grant|refresh token/i,
-    'the refresh token was revoked: docs/guides/spotify-ads.md gets a new one',
-  ],
+  // home-assistant/core#124333, novatorem/novatorem#81; developer.spotify.com, "Refreshing tokens": six months.
+  [/invalid_grant|refresh token/i, 'it was revoked or is six months old: docs/guides/spotify-ads.md'],
   [/invalid_client/i, 'ADS_CLIENT_ID and ADS_CLIENT_SECRET are not those of one app'],
   // developer.spotify.com, "API calls".
   [
