@@ -44,13 +44,41 @@ const tokenEnds = async (http: Http, signal: AbortSignal): Promise<Date | undefi
   }
 };
 
-const adapt = (http: Http): Http =>
-  sending(http, async (request, signal) => {
+const adapt = (http: Http): Http => {
+  const send = searchingByGet(http);
+  return sending(http, async (request, signal) => {
     const { to, request: more = same, body = same } = adapters[request.endpoint] ?? {};
     const sent = more(inVersion2(request, to));
-    const answer = await http.send(sent, signal);
+    const answer = await send(sent, signal);
     return { ...answer, body: body(answer.body, sent) };
   });
+};
+
+/**
+ * Searches by GET once POST is closed and GET is not: some gateways let nothing else through
+ * (jira-node/node-jira-client#368). POST comes first, because an address cannot hold the fields of every site.
+ */
+const searchingByGet = (http: Http): Http['send'] => {
+  let isReadOnly = false;
+  return async (request, signal) => {
+    if (request.method === 'GET') return http.send(request, signal);
+    if (isReadOnly) return http.send(byGet(request), signal);
+    try {
+      return await http.send(request, signal);
+    } catch (cause) {
+      if (!(cause instanceof Forbidden || cause instanceof Missing)) throw cause;
+      const answer = await http.send(byGet(request), signal);
+      isReadOnly = true;
+      return answer;
+    }
+  };
+};
+
+const byGet = ({ body = {}, ...request }: Request): Request => ({
+  ...request,
+  method: 'GET',
+  query: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])),
+});
 
 const same = <T>(value: T): T => value;
 

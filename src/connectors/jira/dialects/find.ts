@@ -1,6 +1,7 @@
 /** Which dialect a server speaks: found out once a run, with the account. */
 
 import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { memoizeAsync } from '../../../core/memoize-async.ts';
 import type { Answer, Http, Json } from '../../../core/request.ts';
 import { get } from '../../../reading/requests.ts';
 import { type Account, askAccount } from '../account.ts';
@@ -69,8 +70,13 @@ const isAnswer = (cause: unknown): boolean =>
   [Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind);
 
 /** The same world at every server. */
-export const speaking = (http: Http, server: (signal: AbortSignal) => Promise<Server>): Http =>
-  sending(http, async (request, signal) => {
+export const speaking = (http: Http, server: (signal: AbortSignal) => Promise<Server>): Http => {
+  const adapted = memoizeAsync(async (signal) => {
     const { dialect, account } = await server(signal);
-    return dialect.adapt(http).send(atOurBase(request, account.site), signal);
+    return { server: dialect.adapt(http), account };
   });
+  return sending(http, async (request, signal) => {
+    const { server, account } = await adapted(signal);
+    return server.send(atOurBase(request, account.site), signal);
+  });
+};
