@@ -279,28 +279,30 @@ language sql stable as $$
       select * from move
     ) m
   ),
+  placed as (
+    select
+      c.*, row_number() over track as nth, lead(c.changed_at) over track as next_at, lag(c.to_key) over track as before_key,
+      lag(c.field_id) over track as before_field
+    from change c
+    window track as (
+      partition by c.issue_id, c.field_name collate "C", c.track collate "C" order by c.changed_at, c.history_id, c.item
+    )
+  ),
   -- Tracks with several changes in one instant. There are few.
   tied as (
-    select distinct t.issue_id, t.field_name, t.track
-    from (
-      select issue_id, field_name, track from change group by issue_id, field_name, track, changed_at having count(*) > 1
-    ) t
+    select distinct issue_id, field_name, track from placed where next_at = changed_at
   ),
-  mended as (
-    select
-      t.issue_id, t.field_name, t.track, t.histories[o.place] as history_id, t.items[o.place] as item,
-      t.histories[o.nth] as history_place, t.items[o.nth] as item_place
+  place as (
+    select t.issue_id, t.field_name, t.track, o.source_nth, o.nth
     from (
       select
-        c.issue_id, c.field_name, c.track,
-        array_agg(c.history_id order by c.changed_at, c.history_id, c.item) as histories,
-        array_agg(c.item order by c.changed_at, c.history_id, c.item) as items,
-        array_agg(c.changed_at order by c.changed_at, c.history_id, c.item) as instants,
-        array_agg(c.from_key order by c.changed_at, c.history_id, c.item) as froms,
-        array_agg(c.to_key order by c.changed_at, c.history_id, c.item) as tos
-      from change c
+        p.issue_id, p.field_name, p.track,
+        array_agg(p.changed_at order by p.nth) as instants,
+        array_agg(p.from_key order by p.nth) as froms,
+        array_agg(p.to_key order by p.nth) as tos
+      from placed p
       join tied using (issue_id, field_name, track)
-      group by c.issue_id, c.field_name, c.track
+      group by p.issue_id, p.field_name, p.track
     ) t
     cross join lateral (
       select case t.field_name
@@ -331,19 +333,29 @@ language sql stable as $$
     ) own
     cross join lateral unnest(
       tracker.chain_order(t.instants, t.froms, t.tos, own.value)
-    ) with ordinality o (place, nth)
+    ) with ordinality o (source_nth, nth)
+  ),
+  mended as (
+    select
+      p.issue_id, p.field_name, p.field_id, p.kind, p.track, p.history_id, p.item, p.changed_at, p.author_id,
+      p.from_id, p.from_text, p.from_named, p.to_id, p.to_text, p.to_named, p.from_key, p.to_key,
+      o.nth, lead(p.changed_at) over track, lag(p.to_key) over track, lag(p.field_id) over track
+    from placed p
+    join place o on o.issue_id = p.issue_id and o.field_name = p.field_name and o.track = p.track and o.source_nth = p.nth
+    window track as (partition by p.issue_id, p.field_name, p.track order by o.nth)
   )
   select
-    c.issue_id, c.field_name, c.field_id, c.kind, c.track, row_number() over track, c.changed_at,
-    lead(c.changed_at) over track, c.author_id, c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false),
-    c.to_id, c.to_text, c.to_key, coalesce(c.to_named, false),
+    c.issue_id, c.field_name, c.field_id, c.kind, c.track, c.nth, c.changed_at, c.next_at, c.author_id,
+    c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false), c.to_id, c.to_text, c.to_key,
+    coalesce(c.to_named, false),
     -- Two fields of story points are one history, but each goes on from its own value.
-    coalesce(lag(c.to_key) over track = c.from_key or lag(c.field_id) over track <> c.field_id, true)
-  from change c
-  left join mended m on m.history_id = c.history_id and m.item = c.item
-    and m.issue_id = c.issue_id and m.field_name = c.field_name and m.track = c.track
-  window track as (
-    partition by c.issue_id, c.field_name collate "C", c.track collate "C"
-    order by c.changed_at, coalesce(m.history_place, c.history_id), coalesce(m.item_place, c.item)
-  );
+    coalesce(c.before_key = c.from_key or c.before_field <> c.field_id, true)
+  from (
+    select p.* from placed p
+    where not exists (
+      select from tied t where t.issue_id = p.issue_id and t.field_name = p.field_name and t.track = p.track
+    )
+    union all
+    select * from mended
+  ) c;
 $$;

@@ -43,6 +43,27 @@ language sql stable as $$
   change as (
     select c.* from unnest(changes) c where c.field_name = 'status'
   ),
+  turn as (
+    select
+      c.*, case
+        when c.next_at is null and not c.is_own
+          then tracker.inferred_at(c.is_done, c.resolved_at, c.updated_at, c.changed_at)
+      end as inferred_at
+    from (
+      select
+        c.issue_id, c.nth, c.to_id, c.to_text, c.to_named, c.changed_at, c.next_at, c.author_id, i.project_id,
+        i.created_at, i.updated_at, i.resolved_at, i.is_done, i.status_ref as own_ref,
+        case
+          when c.next_at is not null then false
+          -- Several statuses have the name of the last change, and the issue is in one of them.
+          when c.to_named and c.to_id is null then tracker.has_name(of_source, 'status', i.status_ref, c.to_text)
+          else c.to_id is not distinct from i.status_ref
+        end as is_own
+      from change c
+      join issue i on i.id = c.issue_id
+      offset 0
+    ) c
+  ),
   stay as (
     -- Until the first change.
     select
@@ -67,32 +88,16 @@ language sql stable as $$
     cross join (values (0), (1)) as part (sequence)
     where f.issue_id is null and (part.sequence = 0 or done.since is not null)
     union all
-    -- From each change to the next one, and the status of today where the last change says another one.
+    -- From each change to the next one.
     select
-      c.issue_id, i.project_id, i.created_at, c.nth + part.place,
-      case when part.place = 1 or own.is_named then i.status_ref else c.to_id end,
-      case when part.place = 0 then c.to_text end,
-      case when part.place = 0 then c.changed_at else own.since end,
-      case when part.place = 0 then coalesce(c.next_at, own.since) end,
-      case when part.place = 0 then c.author_id end,
-      part.place = 1 or (c.to_named and c.to_id is null and not own.is_named)
-    from change c
-    join issue i on i.id = c.issue_id
-    cross join lateral (
-      select c.next_at is null and c.to_named and c.to_id is null
-        and tracker.has_name(of_source, 'status', i.status_ref, c.to_text) as is_named
-      offset 0
-    ) named
-    cross join lateral (
-      select
-        named.is_named,
-        case
-          when c.next_at is null and not named.is_named and c.to_id is distinct from i.status_ref
-            then tracker.inferred_at(i.is_done, i.resolved_at, i.updated_at, c.changed_at)
-        end as since
-    ) own
-    cross join (values (0), (1)) as part (place)
-    where part.place = 0 or own.since is not null
+      t.issue_id, t.project_id, t.created_at, t.nth, case when t.is_own then t.own_ref else t.to_id end, t.to_text,
+      t.changed_at, coalesce(t.next_at, t.inferred_at), t.author_id, t.to_named and t.to_id is null and not t.is_own
+    from turn t
+    union all
+    -- The status of today, where the last change says another one.
+    select t.issue_id, t.project_id, t.created_at, t.nth + 1, t.own_ref, null, t.inferred_at, null, null, true
+    from turn t
+    where t.inferred_at is not null
   ),
   meant as (
     select s.*, coalesce(st.category, 'unknown') as category
@@ -203,26 +208,23 @@ language sql stable as $$
   where source_id = of_source and id = of_issue;
 $$;
 
--- The values over time of single fields other than the status, of issues and fields with changes. After the facts of
--- the issues (`tracker.facts_of_issues`), which say when an issue began. `changes`: what `tracker.changes` gives.
+-- The values over time of single fields other than the status, of issues and fields with changes. `facts`:
+-- those of the issues, which say when an issue began. `changes`: what `tracker.changes` gives.
 create or replace function tracker.single_values(
-  of_source smallint, ids bigint[], changes tracker.field_change[]
+  of_source smallint, facts tracker.issue_facts[], changes tracker.field_change[]
 ) returns setof tracker.issue_value_intervals
 language sql stable as $$
   with issue as materialized (
     select
       i.id, i.assignee_id, i.priority_id::text as priority_id, i.priority, i.story_points::text as points,
       i.resolved_at, i.updated_at, st.category = 'done' as is_done, f.began_at
-    from unnest(ids) as t (id)
+    from unnest(facts) f
     cross join lateral (
       select id, status_id, assignee_id, priority_id, priority, story_points, resolved_at, updated_at
-      from tracker.shown_issues
-      where source_id = of_source and id = t.id
+      from tracker.issues
+      where source_id = of_source and id = f.issue_id
       offset 0
     ) i
-    cross join lateral (
-      select began_at from tracker.issue_facts where source_id = of_source and issue_id = t.id offset 0
-    ) f
     left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
   ),
   value as (
@@ -301,9 +303,9 @@ $$;
 
 -- The values over time of fields that hold several at once, sprints and fix versions: an interval for each time that
 -- the issue had a value. What an issue has and no change of a version names was there from the start; a change of
--- sprints names all of them. After the facts of the issues. `changes`: what `tracker.changes` gives.
+-- sprints names all of them. `facts` and `changes` as before.
 create or replace function tracker.list_values(
-  of_source smallint, ids bigint[], changes tracker.field_change[]
+  of_source smallint, facts tracker.issue_facts[], changes tracker.field_change[]
 ) returns setof tracker.issue_value_intervals
 language sql stable as $$
   with change as (
@@ -313,15 +315,12 @@ language sql stable as $$
   ),
   issue as (
     select i.id, i.resolved_at, i.updated_at, f.began_at, st.category = 'done' as is_done
-    from unnest(ids) as t (id)
+    from unnest(facts) f
     cross join lateral (
-      select id, status_id, updated_at, resolved_at from tracker.shown_issues
-      where source_id = of_source and id = t.id
+      select id, status_id, updated_at, resolved_at from tracker.issues
+      where source_id = of_source and id = f.issue_id
       offset 0
     ) i
-    cross join lateral (
-      select began_at from tracker.issue_facts where source_id = of_source and issue_id = t.id offset 0
-    ) f
     left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
   ),
   listed as (
@@ -399,14 +398,29 @@ language sql stable as $$
   select * from tracker.status_stays(of_source, ids, array(select c from tracker.changes(of_source, ids) c));
 $$;
 
+create or replace function tracker.stored_facts(of_source smallint, ids bigint[]) returns setof tracker.issue_facts
+language sql stable as $$
+  select f.*
+  from unnest(ids) as t (id)
+  cross join lateral (
+    select * from tracker.issue_facts where source_id = of_source and issue_id = t.id offset 0
+  ) f;
+$$;
+
 create or replace function tracker.single_values(of_source smallint, ids bigint[])
 returns setof tracker.issue_value_intervals
 language sql stable as $$
-  select * from tracker.single_values(of_source, ids, array(select c from tracker.changes(of_source, ids) c));
+  select * from tracker.single_values(
+    of_source, array(select f from tracker.stored_facts(of_source, ids) f),
+    array(select c from tracker.changes(of_source, ids) c)
+  );
 $$;
 
 create or replace function tracker.list_values(of_source smallint, ids bigint[])
 returns setof tracker.issue_value_intervals
 language sql stable as $$
-  select * from tracker.list_values(of_source, ids, array(select c from tracker.changes(of_source, ids) c));
+  select * from tracker.list_values(
+    of_source, array(select f from tracker.stored_facts(of_source, ids) f),
+    array(select c from tracker.changes(of_source, ids) c)
+  );
 $$;

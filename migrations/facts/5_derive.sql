@@ -50,10 +50,14 @@ create or replace function tracker.changes_with_names(of_source smallint, touche
 returns tracker.field_change[]
 language plpgsql as $$
 declare
-  changes tracker.field_change[] := array(select c from tracker.changes(of_source, touched) c);
+  changes tracker.field_change[];
+  have_names boolean;
 begin
   delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
-  if not exists (select from unnest(changes) c where (c.from_named or c.to_named) and c.kind is not null) then
+  select array_agg(c), bool_or((c.from_named or c.to_named) and c.kind is not null)
+  into changes, have_names
+  from tracker.changes(of_source, touched) c;
+  if have_names is not true then
     return changes;
   end if;
   perform tracker.lock_names(of_source, true);
@@ -89,11 +93,12 @@ $$;
 -- The facts of these issues of a source; part `sprints`: only what follows from sprints and lists.
 create or replace function tracker.derive_part(of_source smallint, touched bigint[], part text) returns void
 -- Plans are made for the numbers of rows that arrays really have.
-language plpgsql set enable_hashjoin = on set plan_cache_mode = force_custom_plan as $$
+language plpgsql set enable_hashjoin = on set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
 declare
   have_facts boolean;
   changes tracker.field_change[];
   stays tracker.issue_status_intervals[];
+  facts tracker.issue_facts[];
   singles tracker.issue_value_intervals[];
   lists tracker.issue_value_intervals[];
   memberships tracker.membership[];
@@ -127,13 +132,15 @@ begin
 
   if part = 'all' then
     insert into tracker.issue_status_intervals select s.* from unnest(stays) s;
-    insert into tracker.issue_facts select f.* from tracker.facts_of_issues(of_source, stays, changes) f;
-    singles := array(select v from tracker.single_values(of_source, touched, changes) v);
+    facts := array(select f from tracker.facts_of_issues(of_source, stays, changes) f);
+    insert into tracker.issue_facts select f.* from unnest(facts) f;
+    singles := array(select v from tracker.single_values(of_source, facts, changes) v);
     insert into tracker.issue_value_intervals select v.* from unnest(singles) v;
   else
+    facts := array(select f from tracker.stored_facts(of_source, touched) f);
     singles := array(select v from tracker.stored_values(of_source, touched, 'story_points') v);
   end if;
-  lists := array(select v from tracker.list_values(of_source, touched, changes) v);
+  lists := array(select v from tracker.list_values(of_source, facts, changes) v);
   insert into tracker.issue_value_intervals select v.* from unnest(lists) v;
 
   memberships := array(select m from tracker.memberships_of(of_source, lists) m);
@@ -163,15 +170,22 @@ return format($query$
   select w.source_id, w.kind, w.name, w.id
   from (
     select distinct c.source_id, f.kind, btrim(v.name) as name, v.id
-    from %s c
-    left join tracker.fact_fields s on s.source_id = c.source_id
+    from (
+      -- Few changes differ in all of this.
+      select distinct source_id, field_id, field_name, from_id, from_text, to_id, to_text
+      from %s c
+      where field_id in ('status', 'assignee', 'reporter', 'creator', 'priority', 'fixVersions', 'Fix Version')
+        or field_name = 'Sprint' or field_id = any (array(select unnest(sprint_fields) from tracker.fact_fields))
+    ) c
     cross join lateral (
       select case
           when c.field_id = 'status' then 'status'
           when c.field_id in ('assignee', 'reporter', 'creator') then 'person'
           when c.field_id = 'priority' then 'priority'
           when c.field_id in ('fixVersions', 'Fix Version') then 'version'
-          when c.field_name = 'Sprint' or c.field_id = any (s.sprint_fields) then 'sprint'
+          when c.field_name = 'Sprint' or exists (
+            select from tracker.fact_fields s where s.source_id = c.source_id and c.field_id = any (s.sprint_fields)
+          ) then 'sprint'
         end as kind
     ) f
     cross join lateral (values (c.from_id, c.from_text), (c.to_id, c.to_text)) v (id, name)
