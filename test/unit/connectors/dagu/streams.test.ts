@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-describe.each(['contract', 'dagu-v2'] as const)('an engine (%s)', (dialect) => {
+describe.each(['contract', 'dagu-v2', 'dagu-2.x'] as const)('an engine (%s)', (dialect) => {
   const options: WorkflowOptions = { dialect };
 
   test('an unknown status, an end before the start and an odd name are kept; an unknown DAG is noted', async () => {
@@ -183,7 +183,7 @@ describe.each(['contract', 'dagu-v2'] as const)('an engine (%s)', (dialect) => {
     const [, asked, right, wrong, header] = given;
     const refused = await stage({ ...options, ...asked }, ['load'], wrong);
     refused.engine.state.add('load');
-    const message = expect.stringMatching(/asking for Basic.*WORKFLOW_PASSWORD/);
+    const message = expect.stringMatching(/asking for (Basic.*WORKFLOW_PASSWORD|Bearer.*WORKFLOW_TOKEN)/);
     await expect(refused.sync()).rejects.toMatchObject({ code: 'auth', message });
     const accepted = await stage({ ...options, ...asked }, ['load'], right);
     accepted.engine.state.add('load');
