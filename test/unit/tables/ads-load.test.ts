@@ -258,3 +258,93 @@ test.each([
   }
   expect(await ask('8')).toEqual([]);
 });
+
+test('levels that do not add up are said once for each level, beyond rounding and what the last days may differ by', async () => {
+  const { pool } = database.warehouse;
+  await pool.query(
+    `insert into ads.ad_accounts (source_id, id, name, currency_code) values (1, 'acc', 'Account', 'EUR')`,
+  );
+  const put = (day: string, level: string, ids: readonly string[], spend: number, run = 1) =>
+    pool.query(
+      `insert into ads.report_daily (source_id, ad_account_id, entity_type, entity_id, day, spend, impressions, clicks, _run_id)
+       select 1, 'acc', $2, id, $1, $4, 10, 1, $5 from unnest($3::text[]) id`,
+      [day, level, ids, spend, run],
+    );
+  const gaps = async (run: number | null) => {
+    const { rows } = await pool.query<{ warning: string }>(
+      `select warning from ads.level_gaps(1::smallint, $1, '2024-03-20T02:00:00Z')`,
+      [run],
+    );
+    return rows.map(({ warning }) => warning);
+  };
+  // A day that differs by rounding alone, one on which an ad is missing, one without ads, one that is young.
+  for (const day of ['2024-03-01', '2024-03-02', '2024-03-03', '2024-03-19'])
+    for (const [level, id] of [
+      ['AD_ACCOUNT', 'acc'],
+      ['CAMPAIGN', 'c'],
+      ['AD_SET', 's'],
+    ] as const)
+      await put(day, level, [id], 10);
+  await pool.query(`update ads.report_daily set impressions = 20, clicks = 2`);
+  await put('2024-03-01', 'AD', ['a', 'b'], 4.999999);
+  await put('2024-03-02', 'AD', ['a'], 5);
+  await put('2024-03-19', 'AD', ['a', 'b'], 4.96);
+  expect(await gaps(1)).toEqual([
+    'ads.report_daily: Account (acc): AD lacks 15 EUR of spend, 30 impressions, 3 clicks that another level has, on 2 days from 2024-03-02 to 2024-03-03; see bi.ad_level_checks',
+  ]);
+  expect(await gaps(null)).toEqual(await gaps(1));
+  expect(await gaps(2), 'days that another run read').toEqual([]);
+  // An account that reports less than its ads: the account is what lacks something.
+  await put('2024-03-05', 'AD', ['a'], 7, 3);
+  expect(await gaps(3)).toEqual(
+    ['AD_ACCOUNT', 'AD_SET', 'CAMPAIGN'].map((level) =>
+      expect.stringContaining(`${level} lacks 7 EUR of spend`),
+    ),
+  );
+});
+
+test('what only reports name becomes a row, keeps its newest name, and is whole once a list shows it', async () => {
+  const { pool } = database.warehouse;
+  const put = (
+    level: string,
+    id: string,
+    day: string,
+    name: string | null,
+    parent: string | null,
+    run: number,
+  ) =>
+    pool.query(
+      `insert into ads.report_daily (source_id, ad_account_id, entity_type, entity_id, day, entity_name, entity_status, parent_entity_id, _run_id)
+       values (1, 'acc', $1, $2, $3, $4, 'ARCHIVED', $5, $6)`,
+      [level, id, day, name, parent, run],
+    );
+  const add = async (run: number) => {
+    const { rows } = await pool.query(
+      `select * from ads.add_unlisted(1::smallint, $1, '2024-03-20T02:00:00Z')`,
+      [run],
+    );
+    return rows;
+  };
+  const named = () =>
+    read(`select id, name, status, ad_set_id, is_listed from ads.ads
+      union all select id, name, status, campaign_id, is_listed from ads.ad_sets
+      union all select id, name, status, null, is_listed from ads.campaigns order by 1`);
+  await put('AD', 'a', '2024-03-01', 'Old name', 's', 1);
+  await put('AD', 'a', '2024-03-02', 'Name', 's', 1);
+  await put('AD_SET', 's', '2024-03-02', null, null, 1);
+  await put('CAMPAIGN', 'c', '2024-03-02', 'Campaign', null, 1);
+  await put('AD_ACCOUNT', 'acc', '2024-03-02', 'Account', null, 1);
+  expect(await add(1)).toEqual([{ inserted: '3', updated: '0' }]);
+  expect(await named()).toEqual([
+    ['a', 'Name', 'ARCHIVED', 's', 'false'],
+    ['c', 'Campaign', 'ARCHIVED', null, 'false'],
+    ['s', null, 'ARCHIVED', null, 'false'],
+  ]);
+  expect(await add(1)).toEqual([{ inserted: '0', updated: '0' }]);
+  await put('CAMPAIGN', 'c', '2024-03-03', 'Renamed', null, 2);
+  expect(await add(2)).toEqual([{ inserted: '0', updated: '1' }]);
+  await load(adSets, [{ id: 's', name: 'Listed', campaign_id: 'c' }], { runId: '3' });
+  await put('AD_SET', 's', '2024-03-04', 'As reported', null, 3);
+  expect(await add(3)).toEqual([{ inserted: '0', updated: '0' }]);
+  expect(await named()).toContainEqual(['s', 'Listed', null, 'c', 'true']);
+});
