@@ -207,7 +207,9 @@ const checkedForm = async (
   { landmark, form }: Everything,
 ): Promise<DateForm> => {
   if (landmark === undefined) return form;
-  const own = { field: 'created', from: landmark.created, to: secondAfter(landmark.created) } as const;
+  // A second, not an instant: a server may write whole seconds.
+  const to = new Date(landmark.created.getTime() + seconds(1));
+  const own = { field: 'created', from: landmark.created, to } as const;
   for (const each of [...forms, ...forms.map(withoutUpperBound)]) {
     const answer = await search(windowJql(each, scope, own), { maxResults: mostWitnesses });
     if (answer instanceof Refused) continue;
@@ -222,9 +224,6 @@ const checkedForm = async (
 
 /** Issues that a window is asked for to see how the server reads it. */
 const mostWitnesses = 100;
-
-/** A second, not an instant: a server may write whole seconds. */
-const secondAfter = (instant: Date): Date => new Date(instant.getTime() + seconds(1));
 
 /**
  * Whether changes can be asked for by `updated`: the server must find by it the issue that it found without.

@@ -4,7 +4,6 @@ import { epochMillis, quotedMinutes } from '../jql.ts';
 import type { Dialect } from './dialect.ts';
 
 export const cloud: Dialect = {
-  name: 'cloud',
   title: 'Jira Cloud',
   adapt: (http) => http,
   issue: (record) => record,

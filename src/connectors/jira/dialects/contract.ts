@@ -14,19 +14,12 @@ import type { Dialect } from './dialect.ts';
 const unnamed = { status: undefined, expand: undefined, includeInactiveUsers: undefined, fields: undefined };
 
 export const contract: Dialect = {
-  name: 'contract',
   title: 'a tracker that does not say what it is',
   adapt: (http) =>
     sending(http, ({ query, ...request }, signal) =>
       http.send(query === undefined ? request : { ...request, query: { ...query, ...unnamed } }, signal),
     ),
   issue: (record) => record,
-  dates: (timeZone) => [
-    epochMillis,
-    ...(timeZone === undefined ? [] : [quotedMinutes(timeZone)]),
-    quotedMinutes(),
-    days('"'),
-    days(''),
-  ],
+  dates: () => [epochMillis, quotedMinutes(), days('"'), days('')],
   checksDates: true,
 };

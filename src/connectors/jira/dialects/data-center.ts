@@ -16,7 +16,6 @@ import { historiesOf, issueOf } from './server-records.ts';
 
 /** `version`: as the server states it. */
 export const dataCenter = (version?: string): Dialect => ({
-  name: 'data-center',
   title: ['Jira Data Center', ...(version === undefined ? [] : [version])].join(' '),
   adapt,
   issue: issueOf,

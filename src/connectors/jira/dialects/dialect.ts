@@ -7,7 +7,6 @@ import type { Http, Json } from '../../../core/request.ts';
 import type { DateForm } from '../jql.ts';
 
 export interface Dialect {
-  readonly name: 'cloud' | 'data-center' | 'contract';
   /** For people, e.g. `Jira Data Center 9.12.4`. */
   readonly title: string;
   /** Takes requests of the cloud's API, and gives answers in the cloud's shape. */

@@ -2,7 +2,7 @@
 
 import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { memoizeAsync } from '../../../core/memoize-async.ts';
-import type { Answer, Http, Json } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/request.ts';
 import { get } from '../../../reading/requests.ts';
 import { type Account, askAccount } from '../account.ts';
 import { atOurBase } from '../addresses.ts';
@@ -38,7 +38,13 @@ export const findServer = async (http: Http, plain: Http, signal: AbortSignal): 
     });
     const dialect = dialectIn(info?.body, cause);
     if (dialect === undefined) throw cause;
-    return { dialect, account: await accountAt(dialect.adapt(http), info, cause, signal) };
+    const account = await askAccount(dialect.adapt(http), signal).catch((error: unknown) => {
+      if (!(error instanceof Missing)) throw error;
+      // A server that said what it is may lack the endpoints that tell the account.
+      if (info === undefined) throw cause;
+      return { isVendor: false, name: undefined, timeZone: undefined, clock: info.date };
+    });
+    return { dialect, account };
   }
 };
 
@@ -47,22 +53,6 @@ const dialectIn = (info: Json, cause: unknown): Dialect | undefined => {
   const [version, deployment] = [textAt(info, 'version'), textAt(info, 'deploymentType')];
   const isServer = deployment === undefined ? version !== undefined : deployment !== 'Cloud';
   return isServer || (info === undefined && cause instanceof Missing) ? dataCenter(version) : undefined;
-};
-
-/** A server that said what it is may lack the endpoints that tell the account. */
-const accountAt = async (
-  http: Http,
-  info: Answer | undefined,
-  before: unknown,
-  signal: AbortSignal,
-): Promise<Account> => {
-  try {
-    return await askAccount(http, signal);
-  } catch (cause) {
-    if (!(cause instanceof Missing)) throw cause;
-    if (info === undefined) throw before;
-    return { isVendor: false, name: undefined, timeZone: undefined, clock: info.date };
-  }
 };
 
 /** An answer that is not the one that was asked for. */
