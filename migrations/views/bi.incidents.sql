@@ -26,7 +26,7 @@ from (
   where (i.source_id, i.issue_type_id) in (
       select t.source_id, t.id
       from ref.incident_rules r
-      join tracker.issue_types t on t.name ilike r.pattern
+      join tracker.issue_types t on t.name ilike r.pattern or t.untranslated_name ilike r.pattern
       where r.field = 'issue_type'
     )
     or (i.source_id, i.id) in (

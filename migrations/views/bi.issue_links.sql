@@ -17,15 +17,25 @@ select
   ost.name as other_status,
   o.id is not null as is_other_known,
   case when o.id is not null then ost.category is not distinct from 'done' end as is_other_done,
-  l.direction = 'outward'
-  and coalesce(l.type_name ilike 'block%' or l.outward ilike 'block%', false)
-  and st.category is distinct from 'done' as is_blocking,
+  l.direction = 'outward' and b.blocks and st.category is distinct from 'done' as is_blocking,
   case
-    when l.direction = 'outward' or not coalesce(l.type_name ilike 'block%' or l.outward ilike 'block%', false)
-      then false
+    when l.direction = 'outward' or not b.blocks then false
     when o.id is not null then ost.category is distinct from 'done'
-  end as is_blocked
+  end as is_blocked,
+  l.type_id::text as link_type_id
 from tracker.issue_links l
+cross join lateral (
+  select exists (
+    select
+    from ref.blocking_links r
+    where case r.field
+      when 'type_id' then l.type_id::text
+      when 'type_name' then l.type_name
+      when 'outward' then l.outward
+      else l.inward
+    end ilike r.pattern
+  ) as blocks
+) b
 join ops.sources s on s.source_id = l.source_id
 join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -52,5 +62,6 @@ comment on column bi.issue_links.other_summary is 'Title line of the other issue
 comment on column bi.issue_links.other_status is 'Status of the other issue today.';
 comment on column bi.issue_links.is_other_known is 'True when the other issue is in bi.issues: it lives, was synced, and is not hidden by a security level.';
 comment on column bi.issue_links.is_other_done is 'True when the other issue is in the status category done; null if it is not known.';
-comment on column bi.issue_links.is_blocking is 'True when this issue blocks the other one (outward end of a link type whose name begins with block) and is not done.';
+comment on column bi.issue_links.is_blocking is 'True when this issue blocks the other one (outward end of a link type that ref.blocking_links names) and is not done.';
 comment on column bi.issue_links.is_blocked is 'True when the other issue blocks this one and is not done; null if the other one is not known.';
+comment on column bi.issue_links.link_type_id is 'Id of the link type, the same whatever its name is called; see ref.blocking_links.';

@@ -102,7 +102,11 @@ select
   f.reopen_count,
   f.assignee_changes,
   case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url,
-  f.priority_changes
+  f.priority_changes,
+  i.resolution_id::text as resolution_id,
+  i.start_date,
+  i.is_flagged,
+  i.team
 from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -177,3 +181,7 @@ comment on column bi.issues.reopen_count is 'How often it was done and then no l
 comment on column bi.issues.assignee_changes is 'How often its assignee changed. May be summed.';
 comment on column bi.issues.url is 'Its page in the tracker; null where the tracker is read through a gateway.';
 comment on column bi.issues.priority_changes is 'How often its priority changed. May be summed.';
+comment on column bi.issues.resolution_id is 'Id of the resolution, the same in every language; null while unresolved.';
+comment on column bi.issues.start_date is 'Day on which work starts, as planned; a calendar day without a time zone; null: none, or the site has no such field.';
+comment on column bi.issues.is_flagged is 'True while it is flagged as impeded; null: the site has no such field.';
+comment on column bi.issues.team is 'Name of the team; its id where the source gives no name; null: none.';

@@ -94,6 +94,31 @@ test('a link is seen from both ends; an end that is deleted or hidden is not kno
     ],
   ));
 
+// Names of link types are a site's own, in any language: what they mean is a list of the company.
+test('a link blocks where a rule of ref.blocking_links fits', async () => {
+  const rules = async (values: string) => {
+    await read('delete from ref.blocking_links');
+    await insert('ref.blocking_links', [values]);
+  };
+  const called = (id: string, name: string) =>
+    read(
+      `update tracker.issue_links set type_id = ${id}, type_name = '${name}', outward = '${name}' where link_id = 1`,
+    );
+  onTestFinished(async () => {
+    await rules(`'type_name', 'block%'`);
+    await insert('ref.blocking_links', [`'outward', 'block%'`]);
+    await called('null', 'blocks');
+  });
+  const blocking = `select issue_key, other_issue_key, link_type_id from bi.issue_links where is_blocking order by link_id`;
+  await rules(`'inward', 'INWARD of rel%'`);
+  await shows(blocking, ['PROJ-1 | PROJ-2 | -']);
+  await rules(`'type_name', 'bloquea'`);
+  await shows(blocking, []);
+  await rules(`'type_id', '10000'`);
+  await called('10000', 'ブロックする');
+  await shows(blocking, ['PROJ-1 | PROJ-2 | 10000']);
+});
+
 test('a project has the state of its issues; one without issues has zeros', () =>
   shows(
     `select source, project_key, lead_name, issues, open_issues, in_progress_issues, done_issues, created_30_days_issues,

@@ -58,6 +58,26 @@ const { insert, read, shows } = reading(async () => {
           ],
         },
         { type: 'paragraph', content: [{ type: 'mention', attrs: { text: '@Ann' } }] },
+        // The same that the plain text of descriptions keeps.
+        {
+          type: 'paragraph',
+          content: [
+            {
+              type: 'text',
+              text: 'the plan',
+              marks: [{ type: 'link', attrs: { href: 'https://x.test/1' } }],
+            },
+            { type: 'text', text: ' of ' },
+            { type: 'mention', attrs: { id: 'acc-1' } },
+            { type: 'text', text: ' ' },
+            { type: 'date', attrs: { timestamp: '1709251200000' } },
+            { type: 'text', text: ' ' },
+            { type: 'inlineCard', attrs: { data: { url: 'https://x.test/2', name: 'Two' } } },
+            { type: 'text', text: ' ' },
+            { type: 'status', attrs: { text: 'AT RISK' } },
+          ],
+        },
+        { type: 'blockCard', attrs: { url: 'https://x.test/3' } },
       ],
     },
     customfield_10: [
@@ -131,7 +151,7 @@ test('people, options and sprints are there by name; what cannot be read as its 
     `select issue_key, effort, go_live::text, seen_at::text, approver, reviewers, grosse, channels, sprint, notes, targets, group_13,
       field_5_whys from bi.issues_wide_tracker order by issue_key`,
     [
-      "PROJ-1 | 2.5000000000 | 2024-02-29 | 2024-03-01 08:30:00.25+00 | Bob | Ann, unknown, Of a server | XL | Web, Print | Today's name, Unknown, com.atlassian…[id=9] | unclear\n@Ann | 1.0, 2.0 | parent | true",
+      "PROJ-1 | 2.5000000000 | 2024-02-29 | 2024-03-01 08:30:00.25+00 | Bob | Ann, unknown, Of a server | XL | Web, Print | Today's name, Unknown, com.atlassian…[id=9] | unclear\n@Ann\nthe plan (https://x.test/1) of @acc-1 2024-03-01 Two https://x.test/2 AT RISK\nhttps://x.test/3 | 1.0, 2.0 | parent | true",
       'PROJ-2 | - | - | - | Of a server | - | - | - | one | {"nothing": "known"} | - | - | -',
       'PROJ-3 | - | - | 2024-03-01 10:00:00+00 | unknown | - | - | - | - | - | - | - | -',
       'PROJ-4 | - | - | - | - | - | - | - | - | - | - | - | -',

@@ -58,7 +58,10 @@ const { insert, read, shows } = reading(async () => {
       `${app}, 'r1', 'onExit', 0, 3, 'onExit', 'succeeded', 'succeeded', null, null, null, '{}', null, null`,
     ],
   );
-  await insert('tracker.issue_types (source_id, id, name)', [`1, 3, '[System] Incident'`]);
+  // A rule is about the English name, too, where the account's language is another one.
+  await insert('tracker.issue_types (source_id, id, name, untranslated_name)', [
+    `1, 3, '障害', '[System] Incident'`,
+  ]);
   await insert(issueColumns, [
     `1, 1, 'OPS-1', 20, 3, 4, 'ann', 3, '2026-03-10Z', '2026-03-11Z', null`,
     `1, 2, 'OPS-2', 20, 1, 4, 'ann', 3, '2026-03-10Z', '2026-03-11Z', null`,
