@@ -65,7 +65,7 @@ export const sprintOf = (text: string): JsonObject | undefined => {
     name: value('name'),
     state: value('state')?.toLowerCase() ?? null,
     boardId: value('rapidViewId'),
-    goal: value('goal') || null,
+    goal: value('goal'),
     startDate: value('startDate'),
     endDate: value('endDate'),
     completeDate: value('completeDate'),

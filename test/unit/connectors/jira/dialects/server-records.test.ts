@@ -28,7 +28,7 @@ describe('a sprint as Java writes it', () => {
       `id=7,rapidViewId=<null>,state=FUTURE,name=Next,goal=,startDate=<null>,endDate=<null>,completeDate=<null>,activatedDate=<null>,sequence=9,autoStartStop=false,synced=false`,
       { id: '7', boardId: null, state: 'future', name: 'Next' },
       { startDate: null, endDate: null, completeDate: null },
-      { goal: null },
+      { goal: '' },
     ],
     [
       'a name and a goal like members',
