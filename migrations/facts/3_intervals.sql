@@ -371,10 +371,11 @@ language sql stable as $$
   select
     of_source, h.issue_id, h.field_name, null, case when h.ref not like '~%' then h.ref end,
     coalesce(l.name, h.name, ltrim(case when h.ref like '~%' then h.ref end, '~')), lower(held_in),
-    -- No change took it away, but the issue no longer has it.
-    case when upper_inf(held_in) and l.issue_id is null and e.is_read then e.inferred_at else upper(held_in) end,
+    -- No change took it away, but the issue no longer has it. It may have been done with it, so it went at the last.
+    case when upper_inf(held_in) and l.issue_id is null and e.is_read then i.updated_at else upper(held_in) end,
     h.ref like '~%' or (upper_inf(held_in) and l.issue_id is null and e.is_read)
   from held h
+  join issue i on i.id = h.issue_id
   join ended e on e.issue_id = h.issue_id and e.field_name = h.field_name
   left join listed l on l.issue_id = h.issue_id and l.field_name = h.field_name and l.ref = h.ref
   cross join lateral unnest(h.times) held_in

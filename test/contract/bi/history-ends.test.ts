@@ -382,6 +382,22 @@ test('a done issue whose history lacks its last step counts as done in its sprin
   );
 });
 
+test('a sprint that a done issue no longer has was left after it was done, one that it has came with its resolution', async () => {
+  const id = await issueWith({ status: 4, resolved: '2024-01-15Z' }, (of) => [
+    change(of, '2024-01-05Z', 'customfield_1', ['', '1'], ['', 'One']),
+    status(of, '2024-01-15Z', 1, 4),
+  ]);
+  await insert('tracker.issue_sprints (source_id, issue_id, sprint_id)', [`1, ${id}, 2`]);
+  expect(await values(id, 'sprint')).toEqual([
+    '1 | One | 2024-01-05 | 2024-03-01 | true',
+    '2 | Two | 2024-01-15 | - | true',
+  ]);
+  await shows(
+    `select sprint_id, is_committed, is_done from bi.sprint_issues where issue_id = '${id}' order by 1`,
+    ['1 | true | true', '2 | true | true'],
+  );
+});
+
 test('changes of one instant are ordered so that each begins where the one before ended', async () => {
   // The ids are in the wrong order: a form and two automations in one transaction.
   const at = '2024-01-03Z';
