@@ -127,7 +127,14 @@ test('faults that last fail the stream under their own name, keep what was read,
       expect(report.passesAfterMs, what).toBe(leaveAloneMs[code]);
       expect(process.memoryUsage().rss - before, what).toBeLessThan(256 << 20);
     });
-  await meet('H16: 401', faults.unauthorised, () => expect(rig.sync(issues)).rejects.toThrow(AuthFailed));
+  await meet('H16: 401', faults.unauthorised, async () => {
+    // The account is accepted when the run begins, and not any more after the page.
+    const myself = { endpoint: '/rest/api/3/myself', nth: 2, times: Infinity };
+    const expired = rig.tracker.script.at(myself, faults.unauthorised);
+    await expect(rig.sync(issues)).rejects.toThrow(AuthFailed);
+    expect(expired.fired).toBeGreaterThan(0);
+    expired.cancel();
+  });
   await meet('H3: 429 until the time of the run is over', faults.tooManyRequests(600), async () => {
     await rig.sync(issues, { deps: { deadlineMs: 3_000 } }).catch(() => undefined);
     expect(await rig.rows('select status from ops.runs order by run_id desc limit 1')).toEqual([
