@@ -167,6 +167,10 @@ const compile = (state: TrackerState, rules: SearchRules, dates: DateTongue) => 
     };
     const values = Object.hasOwn(valuesOf, field) ? valuesOf[field] : undefined;
     if (values === undefined) throw unknown(name);
+    // The vendor refuses a sprint that it does not know.
+    const isUnknown = (text: string): boolean => /^\d+$/.test(text) && !state.sprints.has(Number(text));
+    if (field === 'sprint' && rules.strictKeys && operands.some(({ text }) => isUnknown(text)))
+      throw new JqlError('Sprint does not exist or you do not have permission to view it.');
     return membership(name, operator, operands, (entry) =>
       values(entry.issue()).filter((one) => typeof one === 'string'),
     );

@@ -42,7 +42,10 @@ export interface PageWalk {
   readonly paging: Paging;
   /** The records of a body, in the server's order. Throws `UnexpectedContent` where the list is absent or not an array. */
   readonly list: (body: Json) => readonly Json[];
-  /** The same place with fewer records at once, where a page of as many failed by `error` and that may help; absent: never. */
+  /**
+   * What to ask for instead where a page failed by `error` and that may help: the same place with fewer records at
+   * once, or the same records of another list; absent: nothing.
+   */
   readonly fewer?: (sent: Request, error: unknown) => Request | undefined;
   /** Identity of a record within this walk: for seams, the loop guard and de-duplication. Must not throw; '' if there is none. */
   readonly id: (record: Json) => string;

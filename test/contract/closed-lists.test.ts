@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { status } from '../../simulators/shared/faults.ts';
 import type { RunReport } from '../../src/core/run.ts';
 import { differences } from '../support/oracle.ts';
-import { testRig } from '../support/rig.ts';
+import { readListsOfSprints, testRig } from '../support/rig.ts';
 
 const always = { times: Number.POSITIVE_INFINITY };
 type Match = (sent: { path: string; query: Readonly<Record<string, string>> }) => boolean;
@@ -20,6 +20,7 @@ describe.each([
     const { script, clock } = rig.tracker;
     const rows = async () => (await rig.rows(`select 1 from tracker.${stream}`)).length;
     const refused = async (match: Match = () => true): Promise<RunReport> => {
+      readListsOfSprints(rig);
       const shut = script.at({ endpoint, ...always, match }, status(403));
       const report = await rig.sync();
       expect(report).toMatchObject({ status: 'partly_failed' });

@@ -3,7 +3,7 @@ import { status } from '../../simulators/shared/faults.ts';
 import { AuthFailed } from '../../src/core/errors.ts';
 import { basic } from '../../src/http/auth.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
-import { testRig } from '../support/rig.ts';
+import { readListsOfSprints, testRig } from '../support/rig.ts';
 import { dialects } from '../support/small-site.ts';
 
 test.each(dialects.filter(({ name }) => name !== 'contract'))(
@@ -29,6 +29,7 @@ test.each(dialects.filter(({ name }) => name !== 'contract'))(
     // Revoked in the middle of a run; the next run with a good token continues.
     rig.tracker.clock.advance(1000);
     rig.tracker.state.create('PAY');
+    readListsOfSprints(rig);
     const isSprint = ({ path }: { readonly path: string }) => /sprint\/\d+\/issue$/.test(path);
     let left = 3;
     const match = (request: { readonly path: string }) => left <= 0 || (isSprint(request) && --left <= 0);

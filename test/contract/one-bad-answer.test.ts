@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import { type Fault, status } from '../../simulators/shared/faults.ts';
 import { differences, issueDifferences } from '../support/oracle.ts';
-import { type Rig, testRig } from '../support/rig.ts';
+import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 
 const always = { times: Number.POSITIVE_INFINITY };
 const issues = { streams: ['issues'] };
@@ -80,6 +80,7 @@ describe('one bad answer in the first sync is requested a second time and costs 
     },
   ])('$of', async ({ faults }) => {
     const { script } = await open();
+    readListsOfSprints(rig);
     const rules = faults.map(({ fault, ...when }) => script.at(when, fault));
     const report = await rig.sync();
     expect(rules.map(({ fired }) => fired)).toEqual(faults.map(() => 1));

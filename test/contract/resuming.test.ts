@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { status } from '../../simulators/shared/faults.ts';
 import { Interrupted } from '../../src/core/errors.ts';
 import { differences, issueDifferences } from '../support/oracle.ts';
-import { type Rig, testRig } from '../support/rig.ts';
+import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 import { dialects } from '../support/small-site.ts';
 
 const sprintIssues = '/rest/agile/1.0/sprint/{id}/issue';
@@ -21,6 +21,7 @@ const paged = dialects.filter(({ name }) => name !== 'contract');
 
 test.each(paged)('a run continues wherever it was stopped ($name)', async (dialect) => {
   const rig = await testRig(dialect.options);
+  readListsOfSprints(rig);
   const server = dialect.name === 'Data Center';
   const search = server ? '/rest/api/2/search' : '/rest/api/3/search/jql';
   const stops = [
@@ -48,6 +49,7 @@ test.each(paged)('a run continues wherever it was stopped ($name)', async (diale
 test('slices that are done are not read a second time, except those of open sprints', async () => {
   const rig = await testRig({ dialect: 'vendor' });
   const idsOf = async (query: string) => (await rig.rows<{ id: string }>(query)).map(({ id }) => id);
+  readListsOfSprints(rig);
   await stopped(rig, sprintIssues, 12);
   const done = await idsOf(
     `select s.partition ->> 'sprint_id' as id from ops.slices s join ops.walks w using (walk_id)

@@ -3,7 +3,7 @@ import { type Fault, status } from '../../simulators/shared/faults.ts';
 import type { RunReport } from '../../src/core/run.ts';
 import { sync as syncSource } from '../../src/engine/sync.ts';
 import { fingerprint } from '../support/oracle.ts';
-import { type Rig, testRig } from '../support/rig.ts';
+import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 
 const day = 86_400_000;
 const always = { times: Number.POSITIVE_INFINITY };
@@ -22,6 +22,7 @@ const sync = () => rig.sync(agile);
 /** A site with a sprint that has issues and is shown by one board, the one that it was created on. */
 const open = async (dialect: 'contract' | 'vendor' = 'vendor') => {
   rig = await testRig({ dialect, issues: 50, years: 0.1 });
+  readListsOfSprints(rig);
   const { boards, boardSprints: shown, sprintIssues: members, sprints } = rig.tracker.oracle();
   const found = sprints.find(
     ({ id, goal }) =>

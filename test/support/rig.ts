@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
+import { status } from '../../simulators/shared/faults.ts';
 import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/connectors/jira/source.ts';
 import { basic } from '../../src/http/auth.ts';
 import { smallSite } from './small-site.ts';
@@ -65,3 +66,14 @@ export async function testRig(
   onTestFinished(() => rig.close());
   return rig;
 }
+
+/** The search refuses sprints, so that their issues are read from their own lists, as where it pages by number. */
+export const readListsOfSprints = ({ tracker }: Rig) =>
+  tracker.script.at(
+    {
+      endpoint: '/rest/api/3/search/jql',
+      times: Number.POSITIVE_INFINITY,
+      match: ({ body }) => /"jql":"sprint = /.test(JSON.stringify(body) ?? ''),
+    },
+    status(400),
+  );

@@ -27,6 +27,8 @@ export interface Search {
   facts(signal: AbortSignal): Promise<SearchFacts>;
   walk(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
   ids(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
+  /** The ids of a sprint's issues; undefined where the search does not page by token. */
+  inSprint(sprintId: string, signal: AbortSignal): Promise<PageWalk | undefined>;
   count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
   changes(signal: AbortSignal): Promise<'updated' | 'created'>;
 }
@@ -54,6 +56,12 @@ export const openSearch = (options: SearchOptions): Search => {
         maxResults: mostIds,
         fields: ['id'],
       });
+    },
+    async inSprint(sprintId, signal) {
+      const found = await facts(signal);
+      if (found.paging !== 'token') return undefined;
+      const jql = `sprint = ${sprintId} ORDER BY key ASC`;
+      return walkOf(found, { jql, maxResults: pagings.token.mostIds, fields: ['id'] });
     },
     count: countsOf(options, facts),
     changes: memoizeAsync((signal) => findChanges(options, facts, signal)),

@@ -124,7 +124,7 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
   issues(tracker),
   sprints,
   boardSprints,
-  sprintIssues,
+  sprintIssues(tracker),
 ];
 
 /**

@@ -1,11 +1,14 @@
 /** Boards, their sprints, and the issues in those. */
 
+import { Refused, TidemarkError } from '../../../core/errors.ts';
+import type { PageWalk } from '../../../core/paging.ts';
 import type { Stream } from '../../../core/stream.ts';
-import { offset } from '../../../reading/paginators.ts';
+import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';
 import { boardSprintsFromSprints, sprintsFromIssues } from '../dialects/contract-lists.ts';
 import { listing, listingOf } from '../lists.ts';
+import type { Search } from '../search.ts';
 import * as tables from '../tables.ts';
 import { entities, relations, type Tracker } from './stream.ts';
 import { boardsOfSprints, kanbanBoardsShowNone, unlistedSprints } from './unlisted-sprints.ts';
@@ -62,32 +65,51 @@ export const boardSprints = relations(`GET ${boardSprint}`, tables.boardSprints,
 const isNamed =
   'exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)';
 
-export const sprintIssues = relations(`GET ${sprintIssue}`, tables.sprintIssues, {
-  ...ofSoftware,
-  by: 'list',
-  about:
-    'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
-  // After `board_sprints` because of `shown`.
-  after: ['sprints', 'issues', 'board_sprints'],
-  partitions: {
-    table: 'tracker.sprints',
-    columns: { sprint_id: 'id' },
-    // Where boards list sprints, those that only issues name are left out: the server may refuse them, and
-    // their issues name them.
-    where: `_deleted_at is null and (_row_hash is not null
+/**
+ * By the search where it pages by token: the sprint's own list pages by number, and a site limits how many issues it
+ * shows (the vendor's OpenAPI). What the search refuses, such as a sprint that is gone, the list is asked for.
+ */
+const issuesOf = async (search: Search, sprintId: string, signal: AbortSignal): Promise<PageWalk> => {
+  const list = listingOf(sprintIssue, sprintId, { fields: 'id', maxResults: 100 });
+  // That there is no search is said by the stream of issues.
+  const found = await search.inSprint(sprintId, signal).catch((error: unknown) => {
+    if (error instanceof TidemarkError) return undefined;
+    throw error;
+  });
+  if (found === undefined) return list;
+  return {
+    ...found,
+    paging: firstThatFits(pageToken(), offset()),
+    fewer: (sent, error) => (sent === found.first && error instanceof Refused ? list.first : undefined),
+  };
+};
+
+export const sprintIssues = ({ search }: Tracker): Stream =>
+  relations(`GET ${sprintIssue}`, tables.sprintIssues, {
+    ...ofSoftware,
+    by: 'list',
+    about:
+      'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
+    // After `board_sprints` because of `shown`.
+    after: ['sprints', 'issues', 'board_sprints'],
+    partitions: {
+      table: 'tracker.sprints',
+      columns: { sprint_id: 'id' },
+      // Where boards list sprints, those that only issues name are left out: the server may refuse them, and
+      // their issues name them.
+      where: `_deleted_at is null and (_row_hash is not null
       or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
-    active:
-      "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
-    // A sprint that came from a board must still be on one, unless boards are not asked; one that came from
-    // issues must still be named.
-    listed: `case when _row_hash is null then ${isNamed}
+      active:
+        "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
+      // A sprint that came from a board must still be on one, unless boards are not asked; one that came from
+      // issues must still be named.
+      listed: `case when _row_hash is null then ${isNamed}
       else exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
         or not exists (select from ops.streams t
           where t.source_id = sprints.source_id and t.stream = 'board_sprints' and t.state = 'available' and not t.excluded) end`,
-    // The vendor shows a sprint to an account that sees its board or one of its issues (OpenAPI, `GET
-    // /rest/agile/1.0/sprint/{sprintId}`).
-    unreferenced: `not ${isNamed}`,
-  },
-  pages: ({ partition }) =>
-    listingOf(sprintIssue, partition?.sprint_id ?? '', { fields: 'id', maxResults: 100 }),
-});
+      // The vendor shows a sprint to an account that sees its board or one of its issues (OpenAPI, `GET
+      // /rest/agile/1.0/sprint/{sprintId}`).
+      unreferenced: `not ${isNamed}`,
+    },
+    pages: ({ partition }, signal) => issuesOf(search, partition?.sprint_id ?? '', signal),
+  });
