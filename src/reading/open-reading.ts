@@ -13,7 +13,7 @@ export const readingOf = (http: Http, walk: PageWalk, signal: AbortSignal): Read
 });
 
 /** Finds a record again in the bytes of its page. Slow, and only done for rejects. */
-function sourceBytes(record: Json, page: Page, walk: PageWalk): Buffer {
+export function sourceBytes(record: Json, page: Page, walk: Pick<PageWalk, 'list' | 'id'>): Buffer {
   const body = parseJson(page.raw);
   const list = walk.list(body);
   const id = walk.id(record);

@@ -2,7 +2,6 @@
 
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import { elementSlice } from '../../../core/json.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
@@ -10,6 +9,7 @@ import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.t
 import { days, hours, parseInstant } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
+import { sourceBytes } from '../../../reading/open-reading.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
 import { accountOf, idChunks, ofAccount } from '../ads.ts';
@@ -210,7 +210,8 @@ const reading = (reports: Reports, questions: readonly Question[], signal: Abort
       );
     return { expected: null, fetched, passes: questions.length === 0 ? 0 : 1, matched: true };
   }
-  return { pages: all(), id: subjectOf, bytes: bytesOf };
+  const bytes: Reading['bytes'] = (record, page) => sourceBytes(record, page, { list: rowsIn, id: rowId });
+  return { pages: all(), id: subjectOf, bytes };
 };
 
 /**
@@ -227,11 +228,10 @@ async function* pagesOf(
     const walk = pages(http, walkOf(question), signal);
     let step = await walk.next();
     for (; step.done !== true; step = await walk.next()) {
-      const { records, places: all, ...page } = step.value;
-      const kept = [...records.keys()].filter((i) => isRequested(question, records[i]));
-      const places = kept.map((i) => all?.[i] ?? i);
-      rows += kept.length;
-      yield { ...page, records: kept.map((i) => records[i]), places, left: records.length - kept.length };
+      const { records: given, ...page } = step.value;
+      const records = given.filter((row) => isRequested(question, row));
+      rows += records.length;
+      yield { ...page, records, left: given.length - records.length };
     }
     const { matched, expected, fetched } = step.value;
     if (!matched)
@@ -261,6 +261,8 @@ const subjectOf = (row: Json): string => {
   const id = textAt(row, 'entity_id');
   return id === undefined ? '' : `${id} ${textAt(row, 'start_time') ?? ''}`;
 };
+
+const rowId = (row: Json): string => `${textAt(row, 'entity_type')} ${subjectOf(row)}`;
 
 const rowsIn = listNamed(endpoint, 'rows');
 
@@ -312,7 +314,7 @@ const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, '
   },
   paging,
   list: (body) => checkedRows(body, granularity),
-  id: (row) => `${textAt(row, 'entity_type')} ${subjectOf(row)}`,
+  id: rowId,
 });
 
 const token = 'continuation_token';
@@ -345,9 +347,3 @@ const paging: Paging = {
 
 /** Whole seconds, as the platform writes them. */
 const instant = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
-
-/** A row as it was in its answer. */
-const bytesOf = (record: Json, page: Page): Buffer => {
-  const index = page.records.indexOf(record);
-  return elementSlice(page.raw, ['rows'], page.places?.[index] ?? index) ?? page.raw;
-};
