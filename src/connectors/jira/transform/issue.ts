@@ -16,11 +16,12 @@ import {
 } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Transform } from '../../../core/stream.ts';
+import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
 import { type Catalogue, idsOf, isSystemField } from './field-catalogue.ts';
 import { type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
-import { peopleIn } from './people.ts';
+import { addPeople } from './people.ts';
 
 /**
  * Members of a record beside its fields that other members repeat, or that depend on how it was asked for.
@@ -96,19 +97,21 @@ export const issueMapper =
       ...(partial.length > 0 && { partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
       ...r.remarks(),
-      mentions: [...peopleIn(issue.fields), ...details.people],
+      mentions: [...custom.people, ...details.people],
     };
   };
 
 /**
- * The custom fields that are set, as JSON text, and the ids of the sprint fields. Keeps unknown system fields
+ * The custom fields that are set, as JSON text, the ids of the sprint fields, and the people in all fields. Keeps unknown system fields
  * in `_extra`.
  */
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const keys: string[] = [];
+  const people: Row[] = [];
   for (const key of Object.keys(fields)) {
     const value = fields[key] ?? null;
     if (value === null) continue;
+    addPeople(people, value);
     if (key.startsWith('customfield_') || catalogue.fieldsById.get(key)?.custom === true) keys.push(key);
     else if (!isSystemField(key)) r.keep(key, value);
   }
@@ -116,6 +119,7 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const sprintFields = idsOf(catalogue, 'sprint');
   return {
     json: r.jsonMembers('fields.', keys, values),
+    people,
     sprintFields:
       sprintFields.length > 0 ? sprintFields : keys.filter((key) => lists.looksLikeSprints(fields[key])),
   };

@@ -9,29 +9,38 @@ import { identityOf } from './values.ts';
 const longestId = 255;
 
 /**
- * The row of `tracker.mentioned_users`; none for what is no person with an id and a name. The place of a board has
- * `key`, `name` and `displayName`, too: only people are `active` or not.
+ * Adds the row of `tracker.mentioned_users`; none for what is no person with an id and a name. The place of a board
+ * has `key`, `name` and `displayName`, too: only people are `active` or not.
  */
-const personIn = (value: Json): readonly Row[] => {
-  if (!isObject(value) || typeof value.displayName !== 'string') return [];
+const addPerson = (found: Row[], value: Json): void => {
+  if (!isObject(value) || typeof value.displayName !== 'string') return;
   const { accountId, active, displayName, timeZone, accountType } = value;
   const id = typeof accountId === 'string' || typeof active === 'boolean' ? identityOf(value) : undefined;
-  if (id === undefined || id.length > longestId) return [];
-  const word = (said: Json): string | null => (typeof said === 'string' ? said : null);
-  return [
-    {
-      ...{ id, display_name: word(displayName), active: typeof active === 'boolean' ? active : null },
-      ...{ time_zone: word(timeZone), account_type: word(accountType) },
-    },
-  ];
+  if (id === undefined || id.length > longestId) return;
+  const flag = typeof active === 'boolean' ? active : null;
+  const about = { time_zone: wordIn(timeZone), account_type: wordIn(accountType) };
+  found.push({ id, display_name: displayName, active: flag, ...about });
 };
 
-/** Who wrote these changes, comments or worklogs, and who edited them. */
-export const authorsIn = (records: readonly Json[]): readonly Row[] =>
-  records.filter(isObject).flatMap(({ author, updateAuthor }) => [author, updateAuthor].flatMap(personIn));
+const wordIn = (said: Json): string | null => (typeof said === 'string' ? said : null);
 
-/** Everybody in the members of a record: the lead of a project; the assignee of an issue, and people in custom fields. */
-export const peopleIn = (record: Json): readonly Row[] =>
-  Object.values(isObject(record) ? record : {}).flatMap((value) =>
-    Array.isArray(value) ? value.flatMap(personIn) : personIn(value),
-  );
+/** Who wrote these changes, comments or worklogs, and who edited them. */
+export const authorsIn = (records: readonly Json[]): readonly Row[] => {
+  const found: Row[] = [];
+  for (const record of records)
+    if (isObject(record)) for (const by of [record.author, record.updateAuthor]) addPerson(found, by);
+  return found;
+};
+
+/** Adds the person, or the people of a list, under a member of a record. */
+export const addPeople = (found: Row[], value: Json): void => {
+  if (Array.isArray(value)) for (const one of value) addPerson(found, one);
+  else addPerson(found, value);
+};
+
+/** Everybody in the members of a record: the lead of a project. */
+export const peopleIn = (record: Json): readonly Row[] => {
+  const found: Row[] = [];
+  if (isObject(record)) for (const value of Object.values(record)) addPeople(found, value);
+  return found;
+};
