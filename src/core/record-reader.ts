@@ -1,6 +1,6 @@
 import { BadData } from './errors.ts';
 import { membersToJson, toJson } from './json.ts';
-import { isObject, type JsonObject, own, put, unknownIn } from './record-object.ts';
+import { isObject, type JsonObject, own, put } from './record-object.ts';
 import { eachPart, type PartsOf } from './record-parts.ts';
 import type { Json } from './request.ts';
 import type { BadPart, Mapped } from './stream.ts';
@@ -66,7 +66,7 @@ export class Reading {
     const reason = `expected ${expected}, got ${kindOf(raw)}`;
     this.#keeper.#put(this.#key(path), { _raw: raw, _reason: reason });
     // Without the index: one note a field, however many elements have it.
-    this.note(`${this.#inside === undefined ? path : `${this.#inside.list}[].${path}`}: ${reason}`);
+    this.note(`${this.#list()}${path}: ${reason}`);
     return null;
   }
 
@@ -100,10 +100,19 @@ export class Reading {
     put(this.#extra, key, value);
   }
 
-  /** Keeps every key that is neither known nor null, under its name with the prefix `as`. */
-  keepUnknown(holder: JsonObject, known: ReadonlySet<string>, as = ''): void {
-    const unknown = unknownIn(holder, known);
-    if (unknown !== undefined) for (const [key, value] of Object.entries(unknown)) this.keep(as + key, value);
+  /**
+   * Keeps every key that is neither known nor null, under its name with the prefix `as`; `isNoted`: with a note for each
+   * name, for sources that add fields at any time.
+   */
+  keepUnknown(holder: JsonObject, known: ReadonlySet<string>, as = '', isNoted = false): void {
+    // Without a list of the entries: this runs for each record and each of its parts.
+    for (const name in holder) {
+      if (known.has(name) || !Object.hasOwn(holder, name)) continue;
+      const value = holder[name];
+      if (value === null || value === undefined) continue;
+      this.keep(as + name, value);
+      if (isNoted) this.note(`${this.#list()}${as}${shown(name)}: a field that is not known`);
+    }
   }
 
   /** JSON text of a value of this record. Rejects the record where `toJson` cannot take it. */
@@ -153,6 +162,11 @@ export class Reading {
       : error;
   }
 
+  /** How notes begin that are about each element of a list. */
+  #list(): string {
+    return this.#inside === undefined ? '' : `${this.#inside.list}[].`;
+  }
+
   /** What a path is called in `_extra`. */
   #key(path: string): string {
     const field = this.#path(path);
@@ -165,6 +179,10 @@ export class Reading {
     return path === '' ? element : `${element}.${path}`;
   }
 }
+
+/** A name of the source as a note may show it: short, escaped. */
+export const shown = (name: string): string =>
+  /^[\w.-]{1,60}$/.test(name) ? name : JSON.stringify(name.slice(0, 60));
 
 /** What kind of JSON a value is, in words. */
 export const kindOf = (value: Json): string => {

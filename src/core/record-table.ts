@@ -9,17 +9,17 @@ import { eachPart } from './record-parts.ts';
 import { kindOf, Reading } from './record-reader.ts';
 import * as values from './record-values.ts';
 import type { Json } from './request.ts';
-import type { LoadSide, NestedList, Slice, TakeBadPart, Transform } from './stream.ts';
+import type { LoadSide, Mapped, NestedList, Slice, TakeBadPart, Transform } from './stream.ts';
 import type { Child, Column, DeclaredTable, Row, Value } from './table.ts';
 import * as core from './table.ts';
 
-/** Reads the value of a column. Throws `BadData`. */
-type Read<V> = (r: Reading, record: JsonObject) => V;
+/** Reads the value of a column. `given`: what is known besides the record, e.g. its owner's key. Throws `BadData`. */
+type Read<V> = (r: Reading, record: JsonObject, given: Row) => V;
 
 /** A column with the way in which its value is read. */
 export interface Source<V extends Value = Value> extends Column<V> {
-  /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`. */
-  readonly reader: (prefix: string) => Read<V>;
+  /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`; `isNoted`: see `noted` of the table. */
+  readonly reader: (prefix: string, isNoted?: boolean) => Read<V>;
   /** Paths of the members of the record that it reads, e.g. `priority.id`. */
   readonly members: readonly string[];
   key(): Source<V>;
@@ -37,17 +37,17 @@ export const from = <V extends Value>(column: Column<V>, members: string, read: 
 const sourceOf = <V extends Value>(
   column: Column<V>,
   members: string,
-  reader: (prefix: string) => Read<V>,
+  reader: Source<V>['reader'],
 ): Source<V> => ({
   ...column,
   reader,
-  members: members.split(' '),
+  members: members.split(' ').filter((path) => path !== ''),
   key: () => sourceOf(column.key(), members, reader),
   nullable: () => sourceOf(column.nullable(), members, reader),
   default: (sql) => sourceOf(column.default(sql), members, reader),
   // The row is checked against the words, whatever reads it.
   oneOf: <const T extends string>(...values: readonly T[]) =>
-    sourceOf(column.oneOf(...values), members, reader as (prefix: string) => Read<never>),
+    sourceOf(column.oneOf(...values), members, reader as Source<never>['reader']),
 });
 
 /**
@@ -72,15 +72,43 @@ export const kind =
   <P extends string>(path: P, about: string): Source<At<P, V>> => {
     const ways = path.split('|');
     const isOptional = ways.at(-1)?.includes('?') === true;
-    const reader = (prefix: string): Read<V | null> =>
-      ways
-        .map((way) => memberReader(way.split('.'), prefix, way.includes('?') ? optional : required))
-        .reduce((first, next) => (r, record) => first(r, record) ?? next(r, record));
+    const reader = (prefix: string, isNoted = false): Read<V | null> => {
+      const reads = ways.map((way) =>
+        memberReader(way.split('.'), prefix, way.includes('?') ? optional : required),
+      );
+      if (isNoted && ways.length > 1) return chooser(ways, reads);
+      return reads.reduce(
+        (first, next) =>
+          (r, ...from) =>
+            first(r, ...from) ?? next(r, ...from),
+      );
+    };
     const members = path.replaceAll('?', '').replaceAll('|', ' ');
     const plain = column(about);
     // `At` says by the path's type what `isOptional` says by its text.
     return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
   };
+
+/** Reads the first of the members that is filled; others beside it are kept and noted. */
+const chooser = <V>(ways: readonly string[], reads: readonly Read<V>[]): Read<V> => {
+  const paths = ways.map((way) => way.replaceAll('?', ''));
+  // An object that holds other members is no value itself: `budget` is an amount or holds one.
+  const isHolder = (path: string) => paths.some((other) => other.startsWith(`${path}.`));
+  const valueAt = (record: Json, path: string): Json => {
+    let value = record;
+    for (const step of path.split('.')) value = isObject(value) ? own(value, step) : null;
+    return isObject(value) && isHolder(path) ? null : (value ?? null);
+  };
+  return (r, record, given) => {
+    const filled = [...paths.keys()].filter((at) => valueAt(record, paths[at] ?? '') !== null);
+    const [first = paths.length - 1, ...beside] = filled;
+    for (const path of beside.map((at) => paths[at] ?? '')) {
+      r.keep(path, valueAt(record, path));
+      r.note(`${path}: given beside ${paths[first]}`);
+    }
+    return (reads[first] as Read<V>)(r, record, given);
+  };
+};
 
 /** Reads the member at the end of the steps, e.g. `priority?`, `id`. */
 const memberReader = <V>(
@@ -93,9 +121,9 @@ const memberReader = <V>(
   if (inner.length === 0) return (r, record) => read(r, record, name, path);
   const holder = step.endsWith('?') ? values.object : values.requiredObject;
   const readInner = memberReader(inner, `${path}.`, read);
-  return (r, record) => {
+  return (r, record, given) => {
     const within = holder(r, record, name, path);
-    return within === null ? null : readInner(r, within);
+    return within === null ? null : readInner(r, within, given);
   };
 };
 
@@ -103,6 +131,17 @@ const lowerCase =
   (read: ReadMember<string | null>): ReadMember<string | null> =>
   (...at) =>
     read(...at)?.toLowerCase() ?? null;
+
+const upperCase: ReadMember<string | null> = (...at) => values.text(...at)?.toUpperCase() ?? null;
+
+/** A column of the owner's key that a record may repeat; another owner that it names is kept and noted. */
+const owner = (name: string, about: string): Source<string> =>
+  from(core.text(about), name, (r, record, { [name]: owner }) => {
+    if (typeof owner !== 'string') throw new TypeError(`the slice has no partition key ${name}`);
+    const named = own(record, name) ?? owner;
+    if (named !== owner) r.flip(name, named, 'the owner of its list');
+    return owner;
+  });
 
 /**
  * Columns by the path of their value: `status.id` must be there, `priority?.id` may be missing (null), `updated?|created` is the first that is
@@ -121,6 +160,15 @@ export const field = {
   keyText: kind(core.text, values.requiredKey),
   /** A word of the vendor, in lower case. */
   word: kind(core.text, lowerCase(values.text), lowerCase(values.requiredText)),
+  /** A word of the vendor, in capitals. */
+  capitals: kind(core.text, upperCase),
+  /** Texts of a list, empty where there is none. */
+  texts: kind(core.texts, values.texts),
+  /** Any value, as JSON. */
+  json: kind(core.jsonb, values.json),
+  /** An amount in units of a currency, exact to the millionth. */
+  money: kind(core.money, values.decimal, values.requiredDecimal),
+  owner,
   bool: kind(core.bool, values.bool, values.requiredBool),
   day: kind(core.date, values.day, values.requiredDay),
   /** An instant with an offset, or milliseconds since 1970; UTC. */
@@ -129,6 +177,8 @@ export const field = {
 
 /** A table whose rows are read from records. */
 export interface RecordTable extends DeclaredTable {
+  /** What one record is called in errors, e.g. `issue type`. */
+  readonly noun: string;
   /** Names of the record's own members that columns read. */
   readonly members: ReadonlySet<string>;
   /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
@@ -147,46 +197,70 @@ export interface RecordTableOptions extends core.TableOptions {
   readonly ignoredEverywhere?: readonly string[];
   /** What the paths in errors begin with, e.g. `fields.`. */
   readonly prefix?: string;
+  /** Also notes each member that is kept: those that no column reads, and those beside the first of `a?|b?` that is filled. */
+  readonly noted?: boolean;
+  /** What one record is called in errors. Default: from the name of the table. */
+  readonly noun?: string;
 }
+
+type ReadingOptions = Pick<RecordTableOptions, 'ignored' | 'ignoredEverywhere' | 'prefix' | 'noted'>;
+
+const membersOf = (content: core.Columns): readonly string[] =>
+  Object.values<Column | Source>(content).flatMap((column) => ('members' in column ? column.members : []));
+
+/**
+ * The reader of some columns, without `_extra`: gives a new object for each record. What no column reads and `ignored`
+ * does not name is kept.
+ */
+export const readerOf = (
+  content: core.Columns,
+  { ignored = '', ignoredEverywhere = [], prefix = '', noted = false }: ReadingOptions,
+  more: readonly string[] = [],
+) => {
+  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
+    column,
+    read: 'reader' in source ? source.reader(prefix, noted) : undefined,
+    isRequired: source.isNullable !== true,
+    values: source.values,
+  }));
+  // V8 keeps an object that gets more than a dozen members one by one as a hash table, but copies one that JSON.parse made as it is.
+  const blank: Row = JSON.parse(
+    `{${[...Object.keys(content), ...more].map((column) => `"${column}":null`)}}`,
+  );
+  const holders = holdersOf([...membersOf(content), ...ignored.split(/\s+/)], ignoredEverywhere);
+  return (r: Reading, record: JsonObject, given: Row = {}): Record<string, Value> => {
+    const row: Record<string, Value> = { ...blank };
+    for (let i = 0; i < columns.length; i += 1) {
+      const { column, read, isRequired, values: words } = columns[i] as (typeof columns)[number];
+      const value = read === undefined ? given[column] : read(r, record, given);
+      if (value === undefined) throw new TypeError(`nothing gives ${column}`);
+      if (value === null && isRequired) throw r.reject('missing_field', column, 'has no value for %');
+      if (words !== undefined && value !== null && !words.includes(value as string))
+        throw r.reject('bad_word', column, `has another word in % than ${words.join(', ')}`);
+      // The blank row has null everywhere.
+      if (value !== null) row[column] = value;
+    }
+    for (const holder of holders) keepUnknown(r, record, holder, noted);
+    return row;
+  };
+};
 
 /** Declares a table. Members that no column reads are kept in `_extra`. */
 export const records = (
   name: `${string}.${string}`,
   about: string,
   content: core.Columns,
-  { ignored = '', ignoredEverywhere = [], prefix = '', ...options }: RecordTableOptions = {},
+  options: RecordTableOptions = {},
 ): RecordTable => {
-  const table: DeclaredTable = core.table(name, about, content, options);
-  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
-    column,
-    read: 'reader' in source ? source.reader(prefix) : undefined,
-    isRequired: source.isNullable !== true,
-    values: source.values,
-  }));
-  const members = Object.values<Column | Source>(content).flatMap((column) =>
-    'members' in column ? column.members : [],
-  );
-  // V8 keeps an object that gets more than a dozen members one by one as a hash table, but copies one that JSON.parse made as it is.
-  const blank: Row = JSON.parse(
-    `{${[...Object.keys(content), ...(table.entity ? ['_extra'] : [])].map((column) => `"${column}":null`)}}`,
-  );
-  const holders = holdersOf([...members, ...ignored.split(/\s+/)], ignoredEverywhere);
+  const { ignored, ignoredEverywhere, prefix, noted, noun = nounOf(name), ...others } = options;
+  const table: DeclaredTable = core.table(name, about, content, others);
+  const read = readerOf(content, options, table.entity ? ['_extra'] : []);
   return {
     ...table,
-    members: new Set(members.map((path) => path.split('.')[0] ?? path)),
-    rowOf(r, record, given = {}) {
-      const row: Record<string, Value> = { ...blank };
-      for (let i = 0; i < columns.length; i += 1) {
-        const { column, read, isRequired, values: words } = columns[i] as (typeof columns)[number];
-        const value = read === undefined ? given[column] : read(r, record);
-        if (value === undefined) throw new TypeError(`${name}: nothing gives ${column}`);
-        if (value === null && isRequired) throw r.reject('missing_field', column, 'has no value for %');
-        if (words !== undefined && value !== null && !words.includes(value as string))
-          throw r.reject('bad_word', column, `has another word in % than ${words.join(', ')}`);
-        // The blank row has null everywhere.
-        if (value !== null) row[column] = value;
-      }
-      for (const holder of holders) keepUnknown(r, record, holder);
+    noun,
+    members: new Set(membersOf(content).map((path) => path.split('.')[0] ?? path)),
+    rowOf(r, record, given) {
+      const row = read(r, record, given);
       // Last: everything before it may keep something.
       if (table.entity) row._extra = r.extra();
       return row;
@@ -222,10 +296,10 @@ const holdersOf = (paths: readonly string[], everywhere: readonly string[]): rea
     .reverse();
 };
 
-const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder): void => {
+const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder, isNoted: boolean) => {
   let holder: Json = record;
   for (const step of steps) holder = isObject(holder) ? own(holder, step) : null;
-  if (isObject(holder)) r.keepUnknown(holder, names, prefix);
+  if (isObject(holder)) r.keepUnknown(holder, names, prefix, isNoted);
 };
 
 /** The transform of a stream whose records become one row each. Columns that read nothing are of the slice's partition. */
@@ -242,18 +316,23 @@ export interface Part {
   readonly count?: string;
 }
 
-/** The loading half of a stream: records into `table`, and what belongs to each into tables of their own, by name. */
+/**
+ * The loading half of a stream: records into `table`, and what belongs to each into tables of their own, by name.
+ * `more`: what else a record becomes.
+ */
 export const readInto = (
   table: RecordTable,
   parts: Readonly<Record<string, Part>> = {},
+  more?: (r: Reading, record: JsonObject, row: Row) => Omit<Mapped, 'row'>,
 ): Pick<LoadSide, 'table' | 'children' | 'transform' | 'partRows'> => {
   const all = Object.entries(parts).map(([name, part]) => ({
     ...{ name, ...part, parent: part.table.key.slice(0, table.key.length) },
   }));
   const transform: Transform = (record, slice) => {
-    const r = new Reading(core.nameOf(table), nounOf(table), record);
+    const r = new Reading(core.nameOf(table), table.noun, record);
     const object = values.requireRecord(r, record);
     const row = table.rowOf(r, object, ownerOf(table, r, slice));
+    const others = more?.(r, object, row);
     const children: Record<string, readonly Row[]> = {};
     const nestedLists: NestedList[] = [];
     for (const { name, table: inner, list, walk, count, parent } of all) {
@@ -275,8 +354,9 @@ export const readInto = (
     }
     return {
       // A list may have kept something, too.
-      row: all.length > 0 && table.entity ? { ...row, _extra: r.extra() } : row,
+      row: (all.length > 0 || more) && table.entity ? { ...row, _extra: r.extra() } : row,
       children,
+      ...others,
       ...(nestedLists.length > 0 && { nestedLists }),
       ...r.remarks(),
     };
@@ -322,7 +402,7 @@ const jsonOf = (key: Row): Json =>
 
 /** The columns of a parent's key, from its JSON; numeric ones are read as strictly as every id. */
 const keyValues = (table: RecordTable, names: readonly string[], given: Json): Row => {
-  const r = new Reading(core.nameOf(table), nounOf(table), given);
+  const r = new Reading(core.nameOf(table), table.noun, given);
   const key = values.requireRecord(r, given);
   return Object.fromEntries(names.map((name) => [name, keyValue(table, r, key, name)]));
 };
@@ -332,16 +412,17 @@ const keyValue = ({ columns }: RecordTable, r: Reading, key: JsonObject, name: s
 
 /** The row of a record that was fetched by itself. */
 const rowAlone = (table: RecordTable, record: Json, owner: Row): Row => {
-  const r = new Reading(core.nameOf(table), nounOf(table), record);
+  const r = new Reading(core.nameOf(table), table.noun, record);
   return table.rowOf(r, values.requireRecord(r, record), owner);
 };
 
 /** What one record is called in errors: `issue type` of the table `issue_types`. */
-const nounOf = ({ name }: RecordTable): string =>
+const nounOf = (name: string): string =>
   name
+    .replace(/^.*\./, '')
     .replaceAll('_', ' ')
     .replace(/ies$/, 'y')
-    .replace(/(?<=us)es$|s$/, '');
+    .replace(/(?<=us|ss)es$|s$/, '');
 
 /** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
 const ownerOf = (table: RecordTable, r: Reading, { partition = {} }: Slice): Row =>

@@ -10,7 +10,7 @@ import { ExactNumber, isJsonNumber } from './json.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
 import { kindOf, type Reading } from './record-reader.ts';
 import type { Json } from './request.ts';
-import type { Decimal, Integer } from './table.ts';
+import type { Decimal, Integer, JsonText } from './table.ts';
 import { type Instant, parseDay, parseInstant } from './time.ts';
 
 /** Postgres refuses index entries beyond 2,704 bytes; the other columns of a key need some of them. */
@@ -129,6 +129,21 @@ const none: readonly Json[] = [];
 /** Empty where there is none. */
 export const list = (...where: Parameters<typeof listOrNull>): readonly Json[] =>
   listOrNull(...where) ?? none;
+
+/** Texts of a list; empty where there is none. Where an element is no text, the list is kept as it came. */
+export const texts = (...where: Parameters<typeof listOrNull>): readonly string[] => {
+  const [r, , key, path = key] = where;
+  const found = list(...where);
+  const good = found.filter((each) => typeof each === 'string');
+  if (good.length < found.length) r.flip(path, found, 'a list of texts');
+  return good;
+};
+
+/** Any value, as JSON text. */
+export const json = (r: Reading, object: JsonObject, key: string, path = key): JsonText | null => {
+  const value = own(object, key) ?? null;
+  return value === null ? null : r.json(path, value);
+};
 
 /** Text of a key column: present, not empty, short enough for an index. */
 export const requiredKey = (r: Reading, object: JsonObject, key: string, path = key): string => {

@@ -6,7 +6,7 @@
 import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
 import { isJsonNumber } from '../../core/json.ts';
-import { Reading } from '../../core/record-reader.ts';
+import { Reading, shown } from '../../core/record-reader.ts';
 import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import * as columns from '../../core/table.ts';
@@ -14,7 +14,6 @@ import { parseDay, parseInstant } from '../../core/time.ts';
 import { cellOf, columnName, type Line } from '../../reading/csv/lines.ts';
 import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
-import { mapped, shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
 import { type Filling, Numbers, rowMaker } from './numbers.ts';
 import { hasDecimalComma, isPointOfThousand, writtenNumber } from './written-numbers.ts';
@@ -266,7 +265,7 @@ export const csvRows: Facts = {
     if (isByHand) checkNumbers(line, row);
     if (row.day === null) throw r.reject('missing_field', 'day', 'has no %');
     numbers.finish();
-    return mapped(r, row);
+    return { row, children: {}, ...r.remarks() };
   },
   /** By day and names; nothing tells which of several rows of the same names it is. */
   keyOf: (record, slice) => {

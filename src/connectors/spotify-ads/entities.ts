@@ -7,26 +7,28 @@
 
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
+import { field, from, readerOf } from '../../core/record-table.ts';
 import { list } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
-import * as f from './fields.ts';
-import { bool, entity, instant, json, key, micros, text, texts } from './fields.ts';
+import { entity, micros } from './fields.ts';
 import { targetingOf, targetingTables } from './targeting.ts';
 
-const id = (noun: string) => key(`${noun} id of the source; a UUID as a rule.`);
-const name = text('Name as people see it.');
-const ofAccount = { ad_account_id: f.owner('The ad account it belongs to, see ads.ad_accounts.id.') };
+const id = (noun: string) => field.keyText('id', `${noun} id of the source; a UUID as a rule.`).key();
+const name = field.text('name?', 'Name as people see it.');
+const ofAccount = {
+  ad_account_id: field.owner('ad_account_id', 'The ad account it belongs to, see ads.ad_accounts.id.'),
+};
 
 /** When the source made and last changed it. */
 const changed = {
-  created_at: instant('When it was created (UTC), where the source says.'),
-  updated_at: instant('When the source last changed it (UTC), where it says.'),
+  created_at: field.instant('created_at?', 'When it was created (UTC), where the source says.'),
+  updated_at: field.instant('updated_at?', 'When the source last changed it (UTC), where it says.'),
 };
 
 /** The fields of something that belongs to an ad account. */
-const inAccount = (noun: string, fields: f.Fields): f.Fields => ({
+const inAccount = (noun: string, fields: columns.Columns): columns.Columns => ({
   id: id(noun),
   ...ofAccount,
   name,
@@ -51,68 +53,77 @@ const versions = (noun: string, what: string, columns: readonly string[]) => ({
 const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
 /** What lists show is listed. A row that reports name alone is made after they were loaded (after-load.ts). */
-const is_listed: f.Field = {
-  column: columns
-    .bool('False where no list has shown it: its name and parent come from reports.')
-    .default('true'),
-  read: () => true,
-  from: [],
-};
+const is_listed = from(
+  columns.bool('False where no list has shown it: its name and parent come from reports.').default('true'),
+  '',
+  () => true,
+);
 
 /** The drafts of a kind of entity: what they share with live ones, their version, and `own`. */
-const drafts = (noun: string, shared: f.Fields, own: f.Fields, options: columns.TableOptions = {}) =>
+const drafts = (
+  noun: string,
+  shared: columns.Columns,
+  own: columns.Columns,
+  options: columns.TableOptions = {},
+) =>
   entity(
     `${noun.replace(' ', '_')}_drafts`,
     `Draft ${noun}s, one row each; not live. A draft shares its id with the live ${noun} it came from or becomes.`,
-    { ...shared, draft_hierarchy_version: f.integer(draftVersion), ...own },
-    { ...options, ...indexed() },
+    { ...shared, draft_hierarchy_version: field.whole('draft_hierarchy_version?', draftVersion), ...own },
+    { ...options, ...indexed(), noun: `draft ${noun}` },
   );
 const draftVersion =
   'Grows with every change in the draft campaign and below it; null for drafts below a campaign as a rule.';
 
 /** What ad sets and ads have, and their drafts only in part. */
-const delivery = text('ON or OFF.');
-const asset_format = text('AUDIO, VIDEO, IMAGE or CATALOG.');
+const delivery = field.text('delivery?', 'ON or OFF.');
+const asset_format = field.text('asset_format?', 'AUDIO, VIDEO, IMAGE or CATALOG.');
 const flight = {
-  start_at: instant('When delivery starts or started (UTC).', 'start_time'),
-  end_at: instant('When delivery is planned to end (UTC); null if it runs until it is stopped.', 'end_time'),
+  start_at: field.instant('start_time?', 'When delivery starts or started (UTC).'),
+  end_at: field.instant(
+    'end_time?',
+    'When delivery is planned to end (UTC); null if it runs until it is stopped.',
+  ),
 };
 const rejection = {
-  reject_reason: text('Why it was rejected.'),
-  reject_reasons: json('Why it was rejected, in parts, as delivered.'),
+  reject_reason: field.text('reject_reason?', 'Why it was rejected.'),
+  reject_reasons: field.json('reject_reasons?', 'Why it was rejected, in parts, as delivered.'),
 };
 
 export const businesses = entity('businesses', 'Businesses, the owners of ad accounts; one row each.', {
   id: id('Business'),
   name,
-  type: text('ADVERTISER, AGENCY, MUSIC_ARTIST_CONCERT_PROMOTER or PODCAST_PROMOTER.'),
-  status: text('Status as the source names it, e.g. ACTIVE.'),
+  type: field.text('type?', 'ADVERTISER, AGENCY, MUSIC_ARTIST_CONCERT_PROMOTER or PODCAST_PROMOTER.'),
+  status: field.text('status?', 'Status as the source names it, e.g. ACTIVE.'),
   ...changed,
 });
 
 export const adAccounts = entity('ad_accounts', 'Ad accounts, one row each.', {
   id: id('Ad account'),
-  business_id: text('The business it belongs to, see ads.businesses.id.'),
+  business_id: field.text('business_id?', 'The business it belongs to, see ads.businesses.id.'),
   name,
-  status: text('Status as the source names it, e.g. ACTIVE, SUSPEND_LISTED.'),
-  status_reason: text('Why it has that status.'),
-  currency_code: text('ISO 4217 currency of every amount of the account.'),
-  country_code: text('ISO 3166-1 alpha-2 country of the account.'),
-  industry: text('Industry as listed.'),
-  website: text('Website of the advertiser.'),
-  legal_entity_name: text('Legal name of who pays.'),
-  tax_id: text('Tax id on record.'),
-  billing_address: json('Billing address as delivered.'),
-  role: text("The sync account's own role, e.g. AD_ACCOUNT_VIEWER.", 'ad_account_role'),
+  status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, SUSPEND_LISTED.'),
+  status_reason: field.text('status_reason?', 'Why it has that status.'),
+  currency_code: field.text('currency_code?', 'ISO 4217 currency of every amount of the account.'),
+  country_code: field.text('country_code?', 'ISO 3166-1 alpha-2 country of the account.'),
+  industry: field.text('industry?', 'Industry as listed.'),
+  website: field.text('website?', 'Website of the advertiser.'),
+  legal_entity_name: field.text('legal_entity_name?', 'Legal name of who pays.'),
+  tax_id: field.text('tax_id?', 'Tax id on record.'),
+  billing_address: field.json('billing_address?', 'Billing address as delivered.'),
+  role: field.text('ad_account_role?', "The sync account's own role, e.g. AD_ACCOUNT_VIEWER."),
   ...changed,
 });
 
 /** What campaigns and their drafts share. */
 const campaignFields = inAccount('Campaign', {
-  status: text('Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.'),
-  objective: text('Objective, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.'),
-  delivery_goal_group: text('Group of delivery goals, e.g. AWARENESS.'),
-  purchase_order: text("Purchase order number for the advertiser's own books."),
+  status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.'),
+  objective: field.text(
+    'objective?',
+    'Objective, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.',
+  ),
+  delivery_goal_group: field.text('delivery_goal_group?', 'Group of delivery goals, e.g. AWARENESS.'),
+  purchase_order: field.text('purchase_order?', "Purchase order number for the advertiser's own books."),
 });
 
 const campaignHistory = ['name', 'status', 'objective'];
@@ -128,50 +139,64 @@ export const campaigns = entity(
 );
 
 export const campaignDrafts = drafts('campaign', campaignFields, {
-  channel: text('Booking channel.'),
-  ad_product: text('Ad product.'),
-  salesforce_opportunity: text('Opportunity code in Salesforce.'),
-  salesforce_sales_order: text('Sales order code in Salesforce.'),
-  media_plan_id: text('Media plan it belongs to.'),
-  needs_advertiser_review: bool('True when the advertiser must look at it before it is published.'),
-  modified_by_role: text('Who changed it last: ADVERTISER or IMPERSONATOR.'),
+  channel: field.text('channel?', 'Booking channel.'),
+  ad_product: field.text('ad_product?', 'Ad product.'),
+  salesforce_opportunity: field.text('salesforce_opportunity?', 'Opportunity code in Salesforce.'),
+  salesforce_sales_order: field.text('salesforce_sales_order?', 'Sales order code in Salesforce.'),
+  media_plan_id: field.text('media_plan_id?', 'Media plan it belongs to.'),
+  needs_advertiser_review: field.bool(
+    'needs_advertiser_review?',
+    'True when the advertiser must look at it before it is published.',
+  ),
+  modified_by_role: field.text('modified_by_role?', 'Who changed it last: ADVERTISER or IMPERSONATOR.'),
 });
 
 /** What ad sets and their drafts share. */
 const adSetFields = inAccount('Ad set', {
-  campaign_id: text('The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).'),
-  status: text('Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.'),
-  category: text('Advertising category, see ads.ad_categories.id.'),
+  campaign_id: field.text(
+    'campaign_id?',
+    'The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).',
+  ),
+  status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.'),
+  category: field.text('category?', 'Advertising category, see ads.ad_categories.id.'),
   asset_format,
-  delivery_goal: text('What delivery is optimised for.'),
-  cost_model: text('How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).'),
-  pacing: text('How the budget is spread: PACING_EVEN or PACING_ASAP.'),
+  delivery_goal: field.text('delivery_goal?', 'What delivery is optimised for.'),
+  cost_model: field.text(
+    'cost_model?',
+    'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).',
+  ),
+  pacing: field.text('pacing?', 'How the budget is spread: PACING_EVEN or PACING_ASAP.'),
   ...flight,
   // The contract says that a budget is a micro-amount, and not how it is written.
   budget: micros(
+    'budget?.micro_amount?|budget?.amount_micros?|budget?.amount?|budget?|budget_micro_amount?',
     'Budget in units of budget_currency; a day or the lifetime, see budget_type.',
-    ...['budget.micro_amount', 'budget.amount_micros', 'budget.amount', 'budget', 'budget_micro_amount'],
   ),
-  budget_type: text('DAILY or LIFETIME.', 'budget.type', 'budget_type'),
-  budget_currency: text(
+  budget_type: field.text('budget?.type?|budget_type?', 'DAILY or LIFETIME.'),
+  budget_currency: field.text(
+    'budget?.currency?|budget_currency?',
     'ISO 4217 currency of its amounts, where given.',
-    'budget.currency',
-    'budget_currency',
   ),
-  bid: micros('Bid in units of budget_currency, per 1000 impressions or per result.', 'bid_micro_amount'),
-  bid_strategy: text('MAX_BID, COST_PER_RESULT or AUTOBID.'),
+  bid: micros('bid_micro_amount?', 'Bid in units of budget_currency, per 1000 impressions or per result.'),
+  bid_strategy: field.text('bid_strategy?', 'MAX_BID, COST_PER_RESULT or AUTOBID.'),
   base_rate: micros(
+    'base_rate_micro_amount?',
     'Base rate in budget_currency per 1000 impressions or actions.',
-    'base_rate_micro_amount',
   ),
-  cost_modifiers: json('Rates that modify the base rate, as delivered: id, name, rate (a factor).'),
-  promotion: json('What is promoted (artist or podcast), as delivered.'),
-  dataset_id: text('Dataset that conversions are counted with.'),
-  mobile_app_id: text('Mobile app that is promoted.'),
-  video_delivery_formats: texts('How videos are shown: IN_STREAM, OPT_IN.'),
-  slot_positions: texts('Positions among the ads of a break.'),
-  skad_enabled: bool("True where conversions are counted by Apple's SKAdNetwork."),
-  targets: json('Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.'),
+  cost_modifiers: field.json(
+    'cost_modifiers?',
+    'Rates that modify the base rate, as delivered: id, name, rate (a factor).',
+  ),
+  promotion: field.json('promotion?', 'What is promoted (artist or podcast), as delivered.'),
+  dataset_id: field.text('dataset_id?', 'Dataset that conversions are counted with.'),
+  mobile_app_id: field.text('mobile_app_id?', 'Mobile app that is promoted.'),
+  video_delivery_formats: field.texts('video_delivery_formats', 'How videos are shown: IN_STREAM, OPT_IN.'),
+  slot_positions: field.texts('slot_positions', 'Positions among the ads of a break.'),
+  skad_enabled: field.bool('skad_enabled?', "True where conversions are counted by Apple's SKAdNetwork."),
+  targets: field.json(
+    'targets?',
+    'Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.',
+  ),
 });
 
 const adSetHistory = ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'];
@@ -181,13 +206,13 @@ export const adSets = entity(
   {
     ...adSetFields,
     delivery,
-    is_paused: bool('True while it is paused.'),
-    pause_reason: text('Why it is paused, e.g. USER_PAUSED.'),
+    is_paused: field.bool('is_paused?', 'True while it is paused.'),
+    pause_reason: field.text('pause_reason?', 'Why it is paused, e.g. USER_PAUSED.'),
     ...rejection,
     is_listed,
   },
   {
-    others: ['frequency_caps'],
+    ignored: 'frequency_caps',
     children: targetingTables,
     parts: targetingOf,
     firstSynced,
@@ -198,30 +223,39 @@ export const adSets = entity(
 );
 
 const adSetDraftFields = {
-  frequency_caps: json('How often one person may hear it, as delivered.'),
-  reservation_id: text('Reservation it uses.'),
-  ias_campaign_id: text('Campaign at Integral Ad Science.'),
-  success_metric: text('What success is measured by.'),
+  frequency_caps: field.json('frequency_caps?', 'How often one person may hear it, as delivered.'),
+  reservation_id: field.text('reservation_id?', 'Reservation it uses.'),
+  ias_campaign_id: field.text('ias_campaign_id?', 'Campaign at Integral Ad Science.'),
+  success_metric: field.text('success_metric?', 'What success is measured by.'),
 };
 export const adSetDrafts = drafts('ad set', adSetFields, adSetDraftFields, { wide: true });
 
 /** What ads and their drafts share. */
 const adFields = inAccount('Ad', {
-  ad_set_id: text('The ad set, see ads.ad_sets.id (of a draft: ads.ad_set_drafts.id).'),
-  status: text('Status as the source names it, e.g. ACTIVE, APPROVED, ARCHIVED.'),
-  advertiser_name: text('Name of the advertiser as listeners see it.'),
-  tagline: text('Line of text shown with the ad.'),
-  asset_id: text('The creative itself, see ads.assets.id.', 'assets.asset_id', 'assets.id'),
-  companion_asset_id: text('The image shown beside it, see ads.assets.id.', 'assets.companion_asset_id'),
-  logo_asset_id: text("The advertiser's logo, see ads.assets.id.", 'assets.logo_asset_id'),
-  canvas_asset_id: text('The looping video behind it, see ads.assets.id.', 'assets.canvas_asset_id'),
-  cta_key: text('Call to action: its key, e.g. LEARN_MORE.', 'call_to_action.key'),
-  cta_text: text('Call to action: its words.', 'call_to_action.text'),
-  cta_language: text('Call to action: its language.', 'call_to_action.language'),
-  cta_url: text('Call to action: where a click leads.', 'call_to_action.clickthrough_url'),
-  third_party_tracking: json('Measurement partners and their addresses, as delivered.'),
-  catalog: json('Items of a carousel ad as delivered; prices in it are millionths of the currency unit.'),
-  weight: f.decimal('Share in the rotation of its ad set, as given.'),
+  ad_set_id: field.text('ad_set_id?', 'The ad set, see ads.ad_sets.id (of a draft: ads.ad_set_drafts.id).'),
+  status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, APPROVED, ARCHIVED.'),
+  advertiser_name: field.text('advertiser_name?', 'Name of the advertiser as listeners see it.'),
+  tagline: field.text('tagline?', 'Line of text shown with the ad.'),
+  asset_id: field.text('assets?.asset_id?|assets?.id?', 'The creative itself, see ads.assets.id.'),
+  companion_asset_id: field.text(
+    'assets?.companion_asset_id?',
+    'The image shown beside it, see ads.assets.id.',
+  ),
+  logo_asset_id: field.text('assets?.logo_asset_id?', "The advertiser's logo, see ads.assets.id."),
+  canvas_asset_id: field.text('assets?.canvas_asset_id?', 'The looping video behind it, see ads.assets.id.'),
+  cta_key: field.text('call_to_action?.key?', 'Call to action: its key, e.g. LEARN_MORE.'),
+  cta_text: field.text('call_to_action?.text?', 'Call to action: its words.'),
+  cta_language: field.text('call_to_action?.language?', 'Call to action: its language.'),
+  cta_url: field.text('call_to_action?.clickthrough_url?', 'Call to action: where a click leads.'),
+  third_party_tracking: field.json(
+    'third_party_tracking?',
+    'Measurement partners and their addresses, as delivered.',
+  ),
+  catalog: field.json(
+    'catalog?',
+    'Items of a carousel ad as delivered; prices in it are millionths of the currency unit.',
+  ),
+  weight: field.decimal('weight?', 'Share in the rotation of its ad set, as given.'),
 });
 
 export const ads = entity(
@@ -231,7 +265,7 @@ export const ads = entity(
     ...adFields,
     delivery,
     ...flight,
-    ad_preview_url: text('Address of a preview.'),
+    ad_preview_url: field.text('ad_preview_url?', 'Address of a preview.'),
     ...rejection,
     is_listed,
   },
@@ -240,26 +274,29 @@ export const ads = entity(
 
 export const adDrafts = drafts('ad', adFields, {
   asset_format,
-  placements: texts('Where it may be placed.'),
-  dv_client_code: text('Client code at DoubleVerify.'),
+  placements: field.texts('placements', 'Where it may be placed.'),
+  dv_client_code: field.text('dv_client_code?', 'Client code at DoubleVerify.'),
 });
 
 export const assets = entity(
   'assets',
   'Images, audio and video files for ads, archived or not, one row each.',
   inAccount('Asset', {
-    type: f.capitals('IMAGE, AUDIO or VIDEO.', 'asset_type', 'kind', 'type'),
-    subtype: text('Kind within the type, e.g. USER_UPLOADED_AUDIO.', 'asset_subtype', 'audio_type'),
-    status: text('ERROR, PROCESSING, READY or WAITING_UPLOAD.'),
-    archived: bool('True for archived ones; null where the source does not say.'),
-    url: text('Address of the file.'),
-    file_type: text('File format, e.g. MP3, MP4, PNG.'),
-    duration_ms: f.integer('Duration in milliseconds; null for images and until it is processed.'),
-    width: f.integer('Width in pixels.'),
-    height: f.integer('Height in pixels.'),
-    aspect_ratio: text('Aspect ratio as the source names it, e.g. SQUARE.'),
-    has_audio: bool('Video: true if it has sound.'),
-    thumbnail_url: text('Video: address of a still.'),
+    type: field.capitals('asset_type?|kind?|type?', 'IMAGE, AUDIO or VIDEO.'),
+    subtype: field.text('asset_subtype?|audio_type?', 'Kind within the type, e.g. USER_UPLOADED_AUDIO.'),
+    status: field.text('status?', 'ERROR, PROCESSING, READY or WAITING_UPLOAD.'),
+    archived: field.bool('archived?', 'True for archived ones; null where the source does not say.'),
+    url: field.text('url?', 'Address of the file.'),
+    file_type: field.text('file_type?', 'File format, e.g. MP3, MP4, PNG.'),
+    duration_ms: field.whole(
+      'duration_ms?',
+      'Duration in milliseconds; null for images and until it is processed.',
+    ),
+    width: field.whole('width?', 'Width in pixels.'),
+    height: field.whole('height?', 'Height in pixels.'),
+    aspect_ratio: field.text('aspect_ratio?', 'Aspect ratio as the source names it, e.g. SQUARE.'),
+    has_audio: field.bool('has_audio?', 'Video: true if it has sound.'),
+    thumbnail_url: field.text('thumbnail_url?', 'Video: address of a still.'),
   }),
   indexed(),
 );
@@ -268,75 +305,89 @@ export const audiences = entity(
   'audiences',
   'Audiences to target, one row each; deleted ones keep their row.',
   inAccount('Audience', {
-    description: text('Description.'),
-    type: f.capitals('CUSTOM or LOOKALIKE.', 'type', 'kind'),
-    subtype: text('Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.'),
-    category: text('Category, e.g. ARTIST_AFFINITY.', 'audience_category'),
-    status: text('Status as the source names it, e.g. LIVE, PROCESSING, ARCHIVED.'),
-    size_min: f.integer('Lower end of the estimated number of people.', 'size.min'),
-    size_max: f.integer('Upper end of the estimated number of people.', 'size.max'),
-    sources: texts('Where its data come from.'),
-    seed_audience_id: text('Of lookalikes: the audience it resembles, see ads.audiences.id.'),
-    seed_audience_name: text('Of lookalikes: the name of that audience.'),
-    lookalike_audience_ids: texts('Lookalikes made from it, see ads.audiences.id.'),
-    datasets: json('Of web events: the datasets, as delivered.'),
-    included_events: texts('Of web events: events that count.'),
-    excluded_events: texts('Of web events: events that exclude.'),
-    lookback_days: f.integer('Of web events: how many days are looked back.'),
-    campaign_ids: texts('Of ad engagement: campaigns, see ads.campaigns.id.'),
-    ad_set_ids: texts('Of ad engagement: ad sets, see ads.ad_sets.id.'),
-    exposure_type: text('Of ad engagement: IMPRESSIONS or CLICKS.'),
-    contract_audience_id: text('Id of the audience in a contract, where the source gives one.'),
+    description: field.text('description?', 'Description.'),
+    type: field.capitals('type?|kind?', 'CUSTOM or LOOKALIKE.'),
+    subtype: field.text('subtype?', 'Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.'),
+    category: field.text('audience_category?', 'Category, e.g. ARTIST_AFFINITY.'),
+    status: field.text('status?', 'Status as the source names it, e.g. LIVE, PROCESSING, ARCHIVED.'),
+    size_min: field.whole('size?.min?', 'Lower end of the estimated number of people.'),
+    size_max: field.whole('size?.max?', 'Upper end of the estimated number of people.'),
+    sources: field.texts('sources', 'Where its data come from.'),
+    seed_audience_id: field.text(
+      'seed_audience_id?',
+      'Of lookalikes: the audience it resembles, see ads.audiences.id.',
+    ),
+    seed_audience_name: field.text('seed_audience_name?', 'Of lookalikes: the name of that audience.'),
+    lookalike_audience_ids: field.texts(
+      'lookalike_audience_ids',
+      'Lookalikes made from it, see ads.audiences.id.',
+    ),
+    datasets: field.json('datasets?', 'Of web events: the datasets, as delivered.'),
+    included_events: field.texts('included_events', 'Of web events: events that count.'),
+    excluded_events: field.texts('excluded_events', 'Of web events: events that exclude.'),
+    lookback_days: field.whole('lookback_days?', 'Of web events: how many days are looked back.'),
+    campaign_ids: field.texts('campaign_ids', 'Of ad engagement: campaigns, see ads.campaigns.id.'),
+    ad_set_ids: field.texts('ad_set_ids', 'Of ad engagement: ad sets, see ads.ad_sets.id.'),
+    exposure_type: field.text('exposure_type?', 'Of ad engagement: IMPRESSIONS or CLICKS.'),
+    contract_audience_id: field.text(
+      'contract_audience_id?',
+      'Id of the audience in a contract, where the source gives one.',
+    ),
   }),
   indexed(),
 );
 
 export const adCategories = entity('ad_categories', 'Advertising categories of the platform, one row each.', {
-  id: key('Category id, e.g. ADV_21_182.'),
-  name: text('Category and subcategory with " - " between them.'),
-  parent_category: text('Name of the category above it.'),
+  id: field.keyText('id', 'Category id, e.g. ADV_21_182.').key(),
+  name: field.text('name?', 'Category and subcategory with " - " between them.'),
+  parent_category: field.text('parent_category?', 'Name of the category above it.'),
 });
 
 export const targetNames = entity(
   'target_names',
   'Names of the ids that ad sets target; one row per dimension of ads.ad_set_targets and id in use.',
   {
-    dimension: key('The dimension, see ads.ad_set_targets.dimension.'),
-    id: key('The id, see ads.ad_set_targets.value.'),
+    dimension: field.keyText('dimension', 'The dimension, see ads.ad_set_targets.dimension.').key(),
+    id: field.keyText('id', 'The id, see ads.ad_set_targets.value.').key(),
     name,
-    parent_name: text('Of places and interests: the name of what it is a part of.', 'parent_geo_name'),
-    type: text('Of places: CITY, COUNTRY, DMA_REGION, POSTAL_CODE or REGION.'),
-    country_code: text('Of places: ISO 3166-1 alpha-2 country.'),
-    asked_on: f.requiredDay('Day in UTC on which it was last asked for.'),
+    parent_name: field.text(
+      'parent_geo_name?',
+      'Of places and interests: the name of what it is a part of.',
+    ),
+    type: field.text('type?', 'Of places: CITY, COUNTRY, DMA_REGION, POSTAL_CODE or REGION.'),
+    country_code: field.text('country_code?', 'Of places: ISO 3166-1 alpha-2 country.'),
+    asked_on: field.day('asked_on', 'Day in UTC on which it was last asked for.'),
   },
-  { others: ['images', 'subtargets'] },
+  { ignored: 'images subtargets' },
 );
 
-const day = (about: string) => ({ ...f.requiredDay(''), column: columns.date(about).key() });
 export const totals = entity(
   'report_totals',
   'Numbers of accounts and campaigns over a period, people counted once; one row per entity and period, as last read.',
   {
-    entity_type: key('AD_ACCOUNT or CAMPAIGN.'),
-    entity_id: key('The entity: id in ads.ad_accounts or campaigns.'),
-    period: key('MONTH, LAST_7_DAYS or LAST_30_DAYS.'),
-    period_start: day('First day of the period (UTC).'),
-    period_end: f.requiredDay('Last day of the period (UTC), inclusive.'),
+    entity_type: field.keyText('entity_type', 'AD_ACCOUNT or CAMPAIGN.').key(),
+    entity_id: field.keyText('entity_id', 'The entity: id in ads.ad_accounts or campaigns.').key(),
+    period: field.keyText('period', 'MONTH, LAST_7_DAYS or LAST_30_DAYS.').key(),
+    period_start: field.day('period_start', 'First day of the period (UTC).').key(),
+    period_end: field.day('period_end', 'Last day of the period (UTC), inclusive.'),
     ...ofAccount,
-    asked_on: f.requiredDay('Day in UTC on which it was last asked for.'),
-    impressions: f.integer('Times shown or played on the platform.', 'IMPRESSIONS'),
-    clicks: f.integer('Clicks.', 'CLICKS'),
-    reach: f.integer('Different people reached in the period; never sum it over rows.', 'REACH'),
-    frequency: f.decimal('Impressions by reach in the period, as reported; never sum it.', 'FREQUENCY'),
+    asked_on: field.day('asked_on', 'Day in UTC on which it was last asked for.'),
+    impressions: field.whole('IMPRESSIONS?', 'Times shown or played on the platform.'),
+    clicks: field.whole('CLICKS?', 'Clicks.'),
+    reach: field.whole('REACH?', 'Different people reached in the period; never sum it over rows.'),
+    frequency: field.decimal('FREQUENCY?', 'Impressions by reach in the period, as reported; never sum it.'),
   },
 );
 
-const itemFields: f.Fields = {
-  field_type: f.requiredText('Field as the platform calls it, e.g. bidAmount.'),
-  display_label: text('Field as people read it.'),
-  change_category: text('STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.'),
-  before: json('The value before, as delivered; amounts in it as the platform writes them.'),
-  after: json('The value after, as delivered; amounts in it as the platform writes them.'),
+const itemFields: columns.Columns = {
+  field_type: field.text('field_type', 'Field as the platform calls it, e.g. bidAmount.'),
+  display_label: field.text('display_label?', 'Field as people read it.'),
+  change_category: field.text(
+    'change_category?',
+    'STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.',
+  ),
+  before: field.json('before?', 'The value before, as delivered; amounts in it as the platform writes them.'),
+  after: field.json('after?', 'The value after, as delivered; amounts in it as the platform writes them.'),
 };
 
 const changeItems = columns.table(
@@ -345,18 +396,18 @@ const changeItems = columns.table(
   {
     change_id: columns.text('The change, see ads.change_history.id.').key(),
     item: columns.int('Place of the field within the change, from 0.').key(),
-    ...f.columnsOf(itemFields),
+    ...itemFields,
   },
   { relation: true },
 );
 
-const readItem = f.readerOf(itemFields);
+const readItem = readerOf(itemFields, { noted: true });
 
 const itemsOf = (r: Reading, record: JsonObject, change_id: string): Omit<Mapped, 'row'> => {
   const read = (each: Json, item: number) => {
     const at = r.element('changes', item);
     if (!isObject(each)) throw at.reject('bad_type', '', 'has a % that is no object');
-    return [{ change_id, item, ...readItem(at, each, {}, 'changes[].') }];
+    return [{ change_id, item, ...readItem(at, each) }];
   };
   const items = r.parts('items', list(r, record, 'changes'), read, (item) => ({ change_id, item }));
   const isWhole = Array.isArray(own(record, 'changes') ?? []);
@@ -368,21 +419,30 @@ export const changeHistory = entity(
   'change_history',
   'Who changed what at the platform, one row a change; the source forgets after 180 days, the warehouse does not.',
   {
-    id: key('Change id of the source; a UUID as a rule.', 'change_id'),
+    id: field.keyText('change_id', 'Change id of the source; a UUID as a rule.').key(),
     ...ofAccount,
-    changed_at: f.requiredInstant('When it was changed (UTC).', 'timestamp'),
-    entity_type: f.requiredText('What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.'),
-    entity_id: f.requiredText('Its id.'),
-    entity_name: text('Its name when the change was last read.'),
-    operation: text('CREATED, CHANGED or REMOVED.'),
-    actor_id: text('Id of who or what changed it.', 'actor.principal_id'),
-    actor_type: text('USER or SERVICE.', 'actor.principal_type'),
-    actor_name: text('Name of who or what changed it.', 'actor.name'),
-    actor_email: text("The person's e-mail address, where the sync account may see it.", 'actor.email'),
-    actor_category: text('ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.', 'actor.category'),
+    changed_at: field.instant('timestamp', 'When it was changed (UTC).'),
+    entity_type: field.text(
+      'entity_type',
+      'What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.',
+    ),
+    entity_id: field.text('entity_id', 'Its id.'),
+    entity_name: field.text('entity_name?', 'Its name when the change was last read.'),
+    operation: field.text('operation?', 'CREATED, CHANGED or REMOVED.'),
+    actor_id: field.text('actor?.principal_id?', 'Id of who or what changed it.'),
+    actor_type: field.text('actor?.principal_type?', 'USER or SERVICE.'),
+    actor_name: field.text('actor?.name?', 'Name of who or what changed it.'),
+    actor_email: field.text(
+      'actor?.email?',
+      "The person's e-mail address, where the sync account may see it.",
+    ),
+    actor_category: field.text(
+      'actor?.category?',
+      'ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.',
+    ),
   },
   {
-    others: ['changes'],
+    ignored: 'changes',
     children: { items: { table: changeItems, parent: ['change_id'], absent: 'deleted' } },
     parts: itemsOf,
     indexes: ['(changed_at)', '(source_id, entity_id, changed_at)'],

@@ -4,11 +4,11 @@
  */
 import { isObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
+import { field, from, readerOf } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
-import type { LoadSide, Transform } from '../../core/stream.ts';
+import type { LoadSide, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { formatInstant } from '../../core/time.ts';
-import * as f from './fields.ts';
 import { metricsOf, numberColumns, type Report } from './metrics.ts';
 import { type Filling, rowMaker, statsReader } from './numbers.ts';
 
@@ -33,26 +33,24 @@ export const revised = (into: string, of: string, report: Report) => ({
 export const firstSynced = 'When this row first came here; the content may have been restated since.';
 
 /** The level that was requested. A row of another one would be counted twice. */
-const level: f.Field = {
-  column: columns.text('AD_ACCOUNT, CAMPAIGN, AD_SET or AD.').key(),
-  from: [],
-  read: (r, record, name, path, { partition }) => {
-    const asked = partition?.entity_type;
-    if (asked === undefined) throw new TypeError('the slice has no partition key entity_type');
-    if ((own(record, name) ?? asked) === asked) return asked;
-    throw r.reject('wrong_level', path, `has another % than ${asked}, which was asked for`);
+const level = from(
+  columns.text('AD_ACCOUNT, CAMPAIGN, AD_SET or AD.').key(),
+  'entity_type',
+  (r, record, { entity_type: asked }) => {
+    if (typeof asked !== 'string') throw new TypeError('the slice has no partition key entity_type');
+    if ((own(record, 'entity_type') ?? asked) === asked) return asked;
+    throw r.reject('wrong_level', 'entity_type', `has another % than ${asked}, which was asked for`);
   },
-};
+);
 
 /** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
 const beginning = (
   column: columns.Column,
   what: keyof typeof lengths,
   as: (start: bigint) => columns.Value,
-): f.Field => ({
-  column: column.key(),
-  from: ['start_time'],
-  read: (r, record, name) => {
+) =>
+  from(column.key(), 'start_time', (r, record) => {
+    const name = 'start_time';
     const start = values.requiredInstant(r, record, name);
     const end = values.instant(r, record, 'end_time');
     const length = lengths[what];
@@ -60,55 +58,62 @@ const beginning = (
     if (end !== null && (end < start || end - start > length))
       throw r.reject('bad_period', 'end_time', `has a % that is not within one ${what} of its ${name}`);
     return as(start);
-  },
-});
+  });
 
-const account = f.owner('The ad account it belongs to, see ads.ad_accounts.id.');
+const account = field.owner('ad_account_id', 'The ad account it belongs to, see ads.ad_accounts.id.');
 const capturedOn = columns.date('Day in UTC on which it was asked.').key();
 
 /** The facts of a granularity. `time`: the field of the key that says when; `more`: further columns. Partition `ad_account_id`, `entity_type`. */
 const aggregate = (
   name: `ads.${string}`,
   about: string,
-  time: f.Fields,
+  time: columns.Columns,
   options: columns.TableOptions,
-  more: f.Fields = {},
+  more: columns.Columns = {},
 ): Facts => {
-  const keys: f.Fields = {
+  const keys = {
     entity_type: level,
-    entity_id: f.key('The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.'),
+    entity_id: field
+      .keyText('entity_id', 'The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.')
+      .key(),
     ...time,
   };
-  const fields: f.Fields = {
+  const fields = {
     ...keys,
     ad_account_id: account,
-    entity_name: f.text('Its name when the report was read, where given.'),
-    entity_status: f.text('Its status when the report was read, where given.'),
-    parent_entity_id: f.text('The entity above it, where given.', 'parent_entity.id'),
+    entity_name: field.text('entity_name?', 'Its name when the report was read, where given.'),
+    entity_status: field.text('entity_status?', 'Its status when the report was read, where given.'),
+    parent_entity_id: field.text('parent_entity?.id?', 'The entity above it, where given.'),
     ...more,
   };
-  const others = ['start_time', 'end_time', 'stats', 'parent_entity.name', 'parent_entity.status'];
-  const read = f.readerOf(fields, others);
-  const readKey = f.readerOf(keys, others);
+  const ignored = 'start_time end_time stats parent_entity.name parent_entity.status';
+  const read = readerOf(fields, { ignored, noted: true });
+  const readKey = readerOf(keys, { ignored });
   const readStats = statsReader('aggregate');
   const newRow = rowMaker('aggregate');
-  const content = { ...f.columnsOf(fields), ...numberColumns('aggregate') };
+  const content = { ...fields, ...numberColumns('aggregate') };
   return {
     table: columns.table(name, about, content, { relation: true, ...options }),
     transform: (given, slice) => {
       const r = new Reading(name, 'row of', given);
       const record = values.requireRecord(r, given);
-      const row: Filling = { ...newRow(), ...read(r, record, slice) };
+      const row: Filling = { ...newRow(), ...read(r, record, givenBy(slice)) };
       readStats(r, row, own(record, 'stats'));
-      return f.mapped(r, row);
+      return { row, children: {}, ...r.remarks() };
     },
     keyOf: (given, slice) => {
       const r = new Reading(name, 'row of', given);
-      const found = Object.entries(readKey(r, values.requireRecord(r, given), slice));
+      const found = Object.entries(readKey(r, values.requireRecord(r, given), givenBy(slice)));
       return Object.fromEntries(found.map(([column, value]) => [column, keyText(value)]));
     },
   };
 };
+
+/** What the slice says of its rows. */
+const givenBy = ({ partition = {}, window }: Slice): columns.Row => ({
+  ...partition,
+  captured_on: window?.from?.toISOString().slice(0, 10) ?? null,
+});
 
 const keyText = (value: columns.Value): string =>
   typeof value === 'bigint' ? formatInstant(value) : String(value);
@@ -154,56 +159,45 @@ export const hourly = aggregate(
 export const lifetime = aggregate(
   'ads.report_lifetime',
   'The same numbers over the life of an entity, as they were on a day; one row per entity and day of capture. The only place where reach over more than a day is told.',
-  {
-    captured_on: {
-      column: capturedOn,
-      from: [],
-      read: (_r, _record, _name, _path, { window }) => {
-        if (window?.from === undefined) throw new TypeError('the slice of a snapshot has no day');
-        return window.from.toISOString().slice(0, 10);
-      },
-    },
-  },
+  { captured_on: capturedOn },
   { indexes: ['(source_id, ad_account_id, entity_type, captured_on)'] },
   {
-    start_at: f.instant('Beginning of the period (UTC), where given.', 'start_time'),
-    end_at: f.instant('End of the period (UTC), where given.', 'end_time'),
+    start_at: field.instant('start_time?', 'Beginning of the period (UTC), where given.'),
+    end_at: field.instant('end_time?', 'End of the period (UTC), where given.'),
   },
 );
 
-const audience: f.Fields = {
-  entity_type: f.key('CAMPAIGN or AD_SET.'),
-  entity_id: f.key('The entity: id in ads.campaigns or ads.ad_sets.'),
-  dimension: f.key('What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'),
+const audience = {
+  entity_type: field.keyText('entity_type', 'CAMPAIGN or AD_SET.').key(),
+  entity_id: field.keyText('entity_id', 'The entity: id in ads.campaigns or ads.ad_sets.').key(),
+  dimension: field
+    .keyText('dimension', 'What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.')
+    .key(),
 };
-const required = (column: columns.Column): f.Field => ({ column, from: [], read: values.requiredText });
-
-const state: f.Fields = {
+const state = {
   ...audience,
   ad_account_id: account,
-  state: required(
-    columns
-      .text('ok: a snapshot of asked_on. not_enough_data: too few people.')
-      .oneOf('ok', 'not_enough_data'),
-  ),
-  code: f.text("The platform's code for why there is not enough data."),
-  asked_on: f.requiredDay('Day in UTC on which it was last asked.'),
+  state: field
+    .text('state', 'ok: a snapshot of asked_on. not_enough_data: too few people.')
+    .oneOf('ok', 'not_enough_data'),
+  code: field.text('code?', "The platform's code for why there is not enough data."),
+  asked_on: field.day('asked_on', 'Day in UTC on which it was last asked.'),
 };
 
 const insightSnapshots = columns.table(
   'ads.insight_snapshots',
   'Who heard it: lifetime numbers of a campaign or ad set by value of a dimension, as they were on a day; one row per entity, dimension, value and day.',
   {
-    ...f.columnsOf(audience),
+    ...audience,
     value: columns.text('Part of the audience, e.g. 18-24, US; empty where the source names none.').key(),
     captured_on: capturedOn,
-    ad_account_id: account.column,
+    ad_account_id: account,
     ...numberColumns('insight'),
   },
   { relation: true, indexes: ['(source_id, ad_account_id, captured_on)'] },
 );
 
-const readState = f.readerOf(state, ['rows']);
+const readState = readerOf(state, { ignored: 'rows', noted: true });
 const readStats = statsReader('insight');
 const newSnapshot = rowMaker('insight');
 const snapshotKeys = new Set(['id', 'name', 'status', 'insight_value', 'stats']);
@@ -216,7 +210,7 @@ export const insights = {
   table: columns.table(
     'ads.insight_states',
     'What was last answered when the audience of a campaign or ad set was asked for; one row per entity and dimension.',
-    f.columnsOf(state),
+    state,
     { relation: true },
   ),
   // Snapshots of other days stay when a new one arrives.
@@ -230,13 +224,13 @@ export const insights = {
   transform: ((given, slice) => {
     const r = new Reading('ads.insight_states', 'insight of', given);
     const record = values.requireRecord(r, given);
-    const row = readState(r, record, slice);
+    const row = readState(r, record, givenBy(slice));
     const { entity_type = null, entity_id = null, dimension = null, ad_account_id = null } = row;
     const snapshots = new Map<string, Filling>();
     for (const part of values.list(r, record, 'rows')) {
       const at = new Reading('ads.insight_snapshots', `${dimension} of`, { id: String(entity_id) });
       if (!isObject(part)) throw at.reject('bad_type', 'rows[]', 'has a % that is no object');
-      f.keepNews(at, part, snapshotKeys);
+      at.keepUnknown(part, snapshotKeys, '', true);
       const value = values.keyText(at, 'insight_value', values.text(at, part, 'insight_value') ?? '');
       if (snapshots.has(value)) throw at.reject('repeated_value', 'insight_value', 'has two rows of one %');
       const of = { entity_type, entity_id, dimension, ad_account_id, captured_on: row.asked_on ?? null };
@@ -245,6 +239,6 @@ export const insights = {
       snapshots.set(value, snapshot);
       for (const note of at.notes()) r.note(note);
     }
-    return f.mapped(r, row, { children: { snapshots: [...snapshots.values()] } });
+    return { row, children: { snapshots: [...snapshots.values()] }, ...r.remarks() };
   }) satisfies Transform,
 } as const;

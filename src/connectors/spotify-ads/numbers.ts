@@ -10,7 +10,6 @@ import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
 import { fromUnits } from './amounts.ts';
-import { keepNews } from './fields.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';
 import { writtenNumber } from './written-numbers.ts';
 
@@ -136,7 +135,8 @@ export const statsReader = (report: Report) => {
         r.element('stats', index).flip('field_type', stat, 'a metric by name');
         continue;
       }
-      keepNews(r, stat, statKeys, `stats[${index}].`, 'stats[].');
+      for (const key in stat)
+        if (!statKeys.has(key)) r.element('stats', index).keepUnknown(stat, statKeys, '', true);
       const value = own(stat, 'field_value');
       if (value === undefined || value === null) continue;
       const metric = metrics.get(name);

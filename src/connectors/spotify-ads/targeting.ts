@@ -8,7 +8,6 @@ import { keyText, list, object, requiredInt4, requiredKey } from '../../core/rec
 import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import { type Child, int, type Row, table, text } from '../../core/table.ts';
-import { keepNews } from './fields.ts';
 
 const adSetId = text('The ad set, see ads.ad_sets.id.').key();
 
@@ -136,7 +135,7 @@ const capRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row
     const unit = requiredKey(at, cap, 'frequency_unit');
     const period = requiredInt4(at, cap, 'frequency_period');
     const max_impressions = requiredInt4(at, cap, 'max_impressions');
-    keepNews(at, cap, capMembers, '', 'frequency_caps[].');
+    at.keepUnknown(cap, capMembers, '', true);
     return [{ ad_set_id, unit, period, max_impressions }];
   };
   return r.parts('frequency_caps', list(r, adSet, 'frequency_caps'), read, () => ({ ad_set_id }));

@@ -4,9 +4,16 @@ import { Refused } from '../../../core/errors.ts';
 import type { Http, Request } from '../../../core/request.ts';
 
 /** Without these the rows of a report could not be distinguished, or would say less than those that they replace. */
-const required: ReadonlySet<string> = new Set(
-  'SPEND IMPRESSIONS IMPRESSIONS_ON_SPOTIFY CLICKS CAMPAIGN_NAME AD_SET_NAME AD_NAME ACTIVE'.split(' '),
-);
+const required: ReadonlySet<string> = new Set([
+  'SPEND',
+  'IMPRESSIONS',
+  'IMPRESSIONS_ON_SPOTIFY',
+  'CLICKS',
+  'CAMPAIGN_NAME',
+  'AD_SET_NAME',
+  'AD_NAME',
+  'ACTIVE',
+]);
 
 /** Those of the names that a text contains as words of their own: RETURN_ON_AD_SPEND does not contain SPEND. */
 export const namesIn = (text: string, names: readonly string[]): readonly string[] => {

@@ -11,7 +11,15 @@ import { live, type Page, type View } from '../layout.ts';
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
-const statuses = 'running succeeded partly_failed failed interrupted lost needs_attention'.split(' ');
+const statuses = [
+  'running',
+  'succeeded',
+  'partly_failed',
+  'failed',
+  'interrupted',
+  'lost',
+  'needs_attention',
+];
 
 export async function runsPage({ db, control, view, query }: PageRequest): Promise<Page> {
   const { pipeline, kind, status } = query;
