@@ -25,7 +25,7 @@ export async function keepRejects(task: Task, rejects: readonly Reject[]): Promi
         record_key, sha256, payload, truncated, stage, code, field, message, slice, first_run_id, last_run_id)
       values (${sourceId}, ${task.batch.stream.name}, ${part?.child ?? ''}, ${part?.given ?? null}::jsonb, ${key}, ${digest}, ${kept},
         ${kept.length < payload.length}, ${stage}, ${code}, ${field === undefined ? null : withoutNul(field)},
-        ${message}, ${JSON.stringify(slice)}::jsonb, ${runId}::bigint, ${runId}::bigint)
+        ${withoutNul(message)}, ${JSON.stringify(slice)}::jsonb, ${runId}::bigint, ${runId}::bigint)
       on conflict (source_id, stream, part, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message,
         code = excluded.code, field = excluded.field, given = excluded.given, status = 'open', resolved_at = null,

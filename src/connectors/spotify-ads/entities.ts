@@ -350,10 +350,7 @@ export const targetNames = entity(
     dimension: field.keyText('dimension', 'The dimension, see ads.ad_set_targets.dimension.').key(),
     id: field.keyText('id', 'The id, see ads.ad_set_targets.value.').key(),
     name,
-    parent_name: field.text(
-      'parent_geo_name?',
-      'Of places and interests: the name of what it is a part of.',
-    ),
+    parent_name: field.text('parent_geo_name?', 'Of places and interests: the name of what it is a part of.'),
     type: field.text('type?', 'Of places: CITY, COUNTRY, DMA_REGION, POSTAL_CODE or REGION.'),
     country_code: field.text('country_code?', 'Of places: ISO 3166-1 alpha-2 country.'),
     asked_on: field.day('asked_on', 'Day in UTC on which it was last asked for.'),

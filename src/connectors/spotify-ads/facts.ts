@@ -112,7 +112,8 @@ const aggregate = (
 /** What the slice says of its rows. */
 const givenBy = ({ partition = {}, window }: Slice): columns.Row => ({
   ...partition,
-  captured_on: window?.from?.toISOString().slice(0, 10) ?? null,
+  // Of a reject that is replayed the window is text.
+  captured_on: window?.from ? new Date(window.from).toISOString().slice(0, 10) : null,
 });
 
 const keyText = (value: columns.Value): string =>

@@ -38,6 +38,8 @@ export async function takePage(
   const { stream } = walking;
   const records = inWindow(walking, page, slice);
   const put = intoBatch(walking, page, reading, slice);
+  // Without the other records, which need not live as long.
+  const putLater = intoBatch(walking, { ...page, records: [] }, reading, slice);
   // A record's rows are encoded before the next record is mapped, so that few objects live at once.
   let rested = performance.now();
   for (const [place, record] of records.entries()) {
@@ -47,7 +49,7 @@ export async function takePage(
     }
     const mapped = unlessBad(() => stream.transform(record, slice));
     if (mapped instanceof BadData || mapped.nestedLists === undefined) put(batch, record, mapped);
-    else waiting.add({ mapped, put: (into, lists) => put(into, record, mapped, lists) }, page);
+    else waiting.add({ mapped, put: (into, lists) => putLater(into, record, mapped, lists) }, page);
   }
   return records.length;
 }
@@ -101,13 +103,11 @@ export class WaitingRecords {
 /** Gives what puts a record of the page into a batch: as rows, or as a reject with its exact bytes. */
 function intoBatch(
   { context, stream, resolves }: WalkContext,
-  { raw, ...rest }: Page,
+  page: Page,
   reading: Reading,
   slice: Slice,
 ): (batch: Batch, record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
   const fetchedAt = context.warehouseNow();
-  // Without the other records, which need not live as long.
-  const page = { ...rest, raw, records: [] };
   return (batch, record, mapped, lists) => {
     let stage: Reject['stage'] = 'transform';
     try {
