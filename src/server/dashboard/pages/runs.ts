@@ -11,15 +11,7 @@ import { live, type Page, type View } from '../layout.ts';
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
-const statuses = [
-  'running',
-  'succeeded',
-  'partly_failed',
-  'failed',
-  'interrupted',
-  'lost',
-  'needs_attention',
-];
+const ends = ['running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention'];
 
 export async function runsPage({ db, control, view, query }: PageRequest): Promise<Page> {
   const { pipeline, kind, status } = query;
@@ -51,7 +43,7 @@ ${choice(
   pipeline,
 )}
 ${choice('kind', 'Kind', kinds, kind)}
-${choice('status', 'State', statuses, status)}
+${choice('status', 'State', ends, status)}
 <button>Filter</button>
 </form>
 ${live('runs', html`${notes(queued.map((run) => activeNote(run, view.now)))}${runFigures(shown)}${runTable(shown, view)}`)}
