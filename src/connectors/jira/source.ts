@@ -116,7 +116,7 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
   projects(tracker),
   statuses,
   issueTypes,
-  priorities,
+  priorities(tracker),
   users(tracker),
   groups(tracker),
   groupMembers,

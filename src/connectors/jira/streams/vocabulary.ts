@@ -1,11 +1,13 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
-import { UnexpectedContent } from '../../../core/errors.ts';
+import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
 import type { PageWalk, Paging } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/request.ts';
 import type { Afterwards, Fallback, Stream } from '../../../core/stream.ts';
+import { readingOf } from '../../../reading/open-reading.ts';
 import { single, withParameter } from '../../../reading/paginators.ts';
+import { sending } from '../client.ts';
 import type { Readable } from '../columns.ts';
 import {
   issueTypesFromIssues,
@@ -34,15 +36,11 @@ export const fields = ({ http, ownFields }: Tracker): Stream => ({
   transform: fieldMapper(ownFields),
 });
 
-/** A list that only the vendor promises: in one answer, unless the walk says otherwise. */
-const vendorList = (
-  path: string,
-  table: Readable,
-  about: string,
-  fallback: Fallback,
-  walk: PageWalk = listing(path, single()),
-): Stream =>
-  entities(`GET ${path}`, table, { by: 'list', about, optional: true, pages: () => walk, fallback });
+/** A list in one answer that only the vendor promises. */
+const vendorList = (path: string, table: Readable, about: string, fallback: Fallback): Stream => {
+  const walk = listing(path, single());
+  return entities(`GET ${path}`, table, { by: 'list', about, optional: true, pages: () => walk, fallback });
+};
 
 export const statuses = vendorList(
   '/rest/api/3/status',
@@ -84,17 +82,28 @@ const prioritiesOf = (scheme: Json): readonly Json[] => {
   });
 };
 
+const schemes: PageWalk = {
+  ...listing(prioritySchemes, bySchemes, { maxResults: 50, expand: 'priorities' }),
+  list: (body) => schemesIn(body).flatMap(prioritiesOf),
+};
+
+/** The list has an administrator's scope (OpenAPI: `manage:jira-configuration`). Closed to a token that only reads, it is as good as missing. */
+const closedIsMissing = (http: Http): Http =>
+  sending(http, (request, signal) =>
+    http.send(request, signal).catch((cause: unknown) => {
+      throw cause instanceof Forbidden ? new Missing(cause.message, 403, { cause }) : cause;
+    }),
+  );
+
 /**
  * The priorities of all schemes; one that is in several counts once. The vendor has deprecated both plain lists,
  * `/priority` and `/priority/search` (its OpenAPI).
  */
-export const priorities = vendorList(
-  prioritySchemes,
-  tables.priorities,
-  'Priorities in their order, of all priority schemes.',
-  prioritiesFromIssues,
-  {
-    ...listing(prioritySchemes, bySchemes, { maxResults: 50, expand: 'priorities' }),
-    list: (body) => schemesIn(body).flatMap(prioritiesOf),
-  },
-);
+export const priorities = ({ http }: Tracker): Stream =>
+  entities(`GET ${prioritySchemes}`, tables.priorities, {
+    by: 'list',
+    about: 'Priorities in their order, of all priority schemes.',
+    optional: true,
+    read: (_slice, _context, signal) => readingOf(closedIsMissing(http), schemes, signal),
+    fallback: prioritiesFromIssues,
+  });
