@@ -108,7 +108,7 @@ returns table (warning text) stable language sql as $$
     group by ad_account_id, entity_type, measure
   )
   select format(
-    'ads.report_daily: %s (%s): %s lacks %s that another level has, on %s days from %s to %s; see bi.ad_level_checks',
+    '%s (%s): %s lacks %s that another level has, on %s from %s to %s; see bi.ad_level_checks',
     coalesce(min(ac.name), g.ad_account_id), g.ad_account_id, g.entity_type,
     string_agg(
       concat_ws(
@@ -117,7 +117,7 @@ returns table (warning text) stable language sql as $$
       ),
       ', ' order by g.measure
     ),
-    max(g.days), min(g.first), max(g.last)
+    max(g.days) || case when max(g.days) = 1 then ' day' else ' days' end, min(g.first), max(g.last)
   )
   from gaps g
   left join ads.ad_accounts ac on ac.source_id = of_source and ac.id = g.ad_account_id
@@ -142,7 +142,7 @@ begin
     )
   )
   select format(
-    'ads.report_totals: %s (%s): %s totals are not the sum of their days; %s %s, %s from %s to %s: %s impressions and %s clicks, by day %s and %s',
+    '%s (%s): %s totals are not the sum of their days; %s %s, %s from %s to %s: %s impressions and %s clicks, by day %s and %s',
     coalesce(ac.name, g.ad_account_id), g.ad_account_id, g.periods, g.entity_type, g.entity_id, g.period,
     g.period_start, g.period_end, g.impressions, g.clicks, g.day_impressions, g.day_clicks
   )

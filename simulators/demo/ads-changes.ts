@@ -21,7 +21,8 @@ export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
   const ad = [...state.ads.values()].find((each) => adDay(state, each, midnight) !== undefined);
   if (ad === undefined || adSet === undefined || audience === undefined)
     throw new Error('the platform is empty');
-  state.restate('AD', ad.id, lately, 'SPEND', '1234.567891');
+  // Every level tells it: a platform corrects what was delivered, not one report.
+  state.correct(ad.id, lately, { spend: 1_234_567_891n - (adDay(state, ad, midnight)?.spend ?? 0n) });
   const budget = adSet.budget + 25_000_001n;
   state.update(adSet.id, { budget });
   state.deleteAudience(audience.id);

@@ -15,5 +15,5 @@ export const advice: readonly Advice[] = [
   [/user.*not.*(registered|approved)/i, 'add the user under User Management of the app', 'login'],
   // developer.spotify.com, "Ads API quickstart".
   [/\bterms\b|allow-?listed/i, 'accept the terms of the Ads API for this client id, and wait for an hour'],
-  [/ad[ _]account/i, 'give the Spotify account a role in this ad account, in Ads Manager'],
+  [/\bad account\b/i, 'give the Spotify account a role in this ad account, in Ads Manager'],
 ];

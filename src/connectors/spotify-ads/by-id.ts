@@ -2,6 +2,7 @@
 
 import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Reading } from '../../core/paging.ts';
+import type { Request } from '../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../core/stream.ts';
 import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
@@ -137,11 +138,21 @@ const adSetIds = async ({ partition = {} }: Slice, { keys }: SliceContext): Prom
   return [...new Set([...named, ...stored].flatMap(({ id }) => id ?? []))].sort();
 };
 
-/** Whether the server has the list. Throws what the account itself is refused with. */
-const listsAdSets = async ({ http }: Ads, account: string, signal: AbortSignal): Promise<boolean> => {
+/** Whether the server has the list. */
+const listsAdSets = (ads: Ads, account: string, signal: AbortSignal): Promise<boolean> => {
   const { first } = adSetList(account);
+  return isThere(ads, account, { ...first, query: { ...first.query, limit: 1 } }, signal);
+};
+
+/** Whether the server has an endpoint of an account. Throws what the account itself is refused with. */
+export const isThere = async (
+  { http }: Pick<Ads, 'http'>,
+  account: string,
+  request: Request,
+  signal: AbortSignal,
+): Promise<boolean> => {
   try {
-    await http.send({ ...first, query: { ...first.query, limit: 1 } }, signal);
+    await http.send(request, signal);
     return true;
   } catch (cause) {
     if (!(cause instanceof Missing)) throw cause;

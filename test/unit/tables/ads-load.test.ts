@@ -290,7 +290,7 @@ test('levels that do not add up are said once for each level, beyond rounding an
   await put('2024-03-02', 'AD', ['a'], 5);
   await put('2024-03-19', 'AD', ['a', 'b'], 4.96);
   expect(await gaps(1)).toEqual([
-    'ads.report_daily: Account (acc): AD lacks 15 EUR of spend, 30 impressions, 3 clicks that another level has, on 2 days from 2024-03-02 to 2024-03-03; see bi.ad_level_checks',
+    'Account (acc): AD lacks 15 EUR of spend, 30 impressions, 3 clicks that another level has, on 2 days from 2024-03-02 to 2024-03-03; see bi.ad_level_checks',
   ]);
   expect(await gaps(null)).toEqual(await gaps(1));
   expect(await gaps(2), 'days that another run read').toEqual([]);
