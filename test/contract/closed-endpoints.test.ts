@@ -72,11 +72,10 @@ test('a 401 at one board closes that board alone, which can be left out; its row
 });
 
 test('a token that expires in the middle of a run ends it, though an endpoint was closed before', async () => {
-  const { rig } = await closedBoard(noScope);
-  let isExpired = false;
-  const match = ({ path }: { readonly path: string }) => (isExpired ||= /\/sprint\/\d+\/issue$/.test(path));
-  rig.tracker.script.at({ times, match }, status(401));
+  const { rig, rule } = await closedBoard(noScope);
+  const expired = rig.tracker.script.at({ times, match: () => rule.fired > 1 }, status(401));
   await expect(rig.sync()).rejects.toThrow(AuthFailed);
+  expect(expired.fired).toBeGreaterThan(0);
   expect(await rig.rows('select status, error_code from ops.runs')).toEqual([
     { status: 'failed', error_code: 'auth' },
   ]);

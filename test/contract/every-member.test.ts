@@ -98,6 +98,19 @@ const insight = (): Pattern => ({
   ...{ asked_on: new Leaf('date'), state: 'ok' },
   rows: [{ ...platform('AudienceInsightReportRow'), stats: stats() }],
 });
+/** As the reader of totals makes it: of an answer it takes the numbers that it asked for. */
+const total = {
+  ...{ entity_type: 'CAMPAIGN', entity_id: 'c', period: 'MONTH', asked_on: '2026-01-02' },
+  ...{ period_start: '2026-01-01', period_end: '2026-01-31' },
+  ...{ IMPRESSIONS: 2, CLICKS: 1, REACH: 1, FREQUENCY: 2 },
+};
+const target = {
+  dimension: 'geo_targets.city_ids',
+  id: '1',
+  name: 'n',
+  parent_geo_name: 'p',
+  asked_on: '2026-01-02',
+};
 const csvRow = (): Pattern => ({
   DAY: '2026-01-01',
   ...Object.fromEntries(
@@ -160,6 +173,8 @@ const records: Readonly<Record<string, readonly Pattern[]>> = {
   report_daily: [reportRow('2026-01-02T00:00:00Z')],
   report_hourly: [reportRow('2026-01-01T01:00:00Z')],
   report_lifetime: [reportRow('2026-01-02T00:00:00Z')],
+  report_totals: [patternLike(total)],
+  target_names: [patternLike(target)],
   async_reports: [csvRow()],
   insight_reports: [insight()],
   dags: [patternLike(dag)],

@@ -169,7 +169,7 @@ test("X10: a process with a wrong clock reads the same, and the watermark is the
 describe('X12: backfills', () => {
   test('that overlap with a run are told who holds the pipeline; one after the other the result is the same', async () => {
     await open();
-    const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(3_000));
+    const slow = rig.tracker.script.at({ endpoint: search, nth: 4 }, faults.delay(3_000));
     const nightly = rig.sync(issues);
     await expect.poll(() => slow.fired).toBe(1);
     const window = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-03-01T00:00:00Z') };
@@ -199,7 +199,7 @@ describe('X12: backfills', () => {
 test('X13: of several starts at once one runs, and the others say who holds the pipeline', async () => {
   await open({ issues: 20 });
   // Longer than a start waits for a holder that is about to end.
-  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(8_000));
+  const slow = rig.tracker.script.at({ endpoint: search, nth: 3 }, faults.delay(8_000));
   const all = Promise.allSettled(Array.from({ length: 5 }, () => rig.sync(issues)));
   await expect.poll(() => slow.fired).toBe(1);
   const late = await command('sync tracker', begin).ended;
@@ -277,12 +277,12 @@ test('X24: many runs with faults in one process leave no descriptors, no connect
     for (let run = 0; run < times; run += 1) {
       const fault = kinds[run % kinds.length] ?? faults.htmlPage;
       const rule = rig.tracker.script.at(
-        { endpoint: search, nth: 5, times: run % 3 === 0 ? Infinity : 1 },
+        { endpoint: search, nth: 3, times: run % 3 === 0 ? Infinity : 1 },
         fault,
       );
       const stop = new AbortController();
       if (run % 7 === 6)
-        rig.tracker.script.at({ endpoint: search, nth: 3 }, () =>
+        rig.tracker.script.at({ endpoint: search, nth: 2 }, () =>
           stop.abort(new Interrupted('asked to stop')),
         );
       await rig

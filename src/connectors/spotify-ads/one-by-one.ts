@@ -101,7 +101,14 @@ export const answers = <T>(
   signal: AbortSignal,
 ): Reading => {
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
-    return { ...(yield* oneByOne(ads, requests, signal)), expected: null, passes: 1 };
+    const seen = new Set<string>();
+    const read = oneByOne(ads, requests, signal);
+    let step = await read.next();
+    for (; step.done !== true; step = await read.next()) {
+      for (const record of step.value.records) seen.add(id(record));
+      yield step.value;
+    }
+    return { ...step.value, expected: null, fetched: seen.size, passes: 1 };
   }
   return { pages: pages(), id, bytes: (_, { raw }) => raw };
 };

@@ -281,19 +281,19 @@ describe('from nothing to a full warehouse', () => {
   });
 
   test('a stream that cannot be read makes exit code 3, names it, and leaves the others complete', async () => {
-    const rule = faulty('/rest/agile/1.0/board', status(404));
+    const rule = faulty('/rest/api/3/project/search', status(404));
     const { code, out } = await run('sync');
     rule.cancel();
     expect(rule.fired).toBeGreaterThan(0);
     expect(code).toBe(3);
     expect(out).toMatch(/^tracker: partly failed\./);
-    expect(out).toMatch(/^ {2}boards: failed: .*404/m);
+    expect(out).toMatch(/^ {2}projects: failed: .*404/m);
     expect((await run('status')).out).toContain('ended partly failed.');
     // What makes only a part of it good hides nothing.
-    await synced('sync --stream projects');
+    await synced('sync --stream boards');
     const { out: found } = await run('status');
     expect(found).toContain('ended partly failed.');
-    expect(found).toMatch(/^Run \d+: GET .*board answered 404/m);
+    expect(found).toMatch(/^Run \d+: GET .*project\/search answered 404/m);
   });
 
   test('what does not answer, or not to these credentials, is exit code 4', async () => {

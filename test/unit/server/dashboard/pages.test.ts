@@ -18,7 +18,9 @@ beforeAll(async () => {
     match: ({ endpoint }: { endpoint: string }) => endpoint.includes(part),
     ...more,
   });
-  const throttle = rig.tracker.script.at(at('sprint', { nth: 2 }), tooManyRequests(1));
+  // A quota is of all requests, a burst of one endpoint.
+  const quota = tooManyRequests(1, { 'ratelimit-reason': 'jira-quota-global-based' });
+  const throttle = rig.tracker.script.at(at('sprint', { nth: 2 }), quota);
   await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
   await idle();
   expect(throttle.fired).toBe(1);
