@@ -128,7 +128,7 @@ async function checked(
   expectThat(stored !== 'running', `${name}: its row still says that it is running`);
   await books(name, rows, report, (stream, status) =>
     status === 'unavailable'
-      ? stream === 'change_history' && dialect === 'contract'
+      ? ['change_history', 'target_names'].includes(stream) && dialect === 'contract'
       : status === 'forbidden' && world.wasClosed(),
   );
   await watermarks(name, rows, step.run, report, marks);
