@@ -78,9 +78,7 @@ export const kind =
       );
       if (isNoted && ways.length > 1) return chooser(ways, reads);
       return reads.reduce(
-        (first, next) =>
-          (r, ...from) =>
-            first(r, ...from) ?? next(r, ...from),
+        (first, next) => (r, record, given) => first(r, record, given) ?? next(r, record, given),
       );
     };
     const members = path.replaceAll('?', '').replaceAll('|', ' ');

@@ -23,8 +23,7 @@ export const retryAfterMs = (headers: Headers, wallMs: number): number | undefin
   if (text !== undefined && /^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const date = httpDate(text);
   if (date !== undefined) return Math.max(0, date.getTime() - clockOf(headers, wallMs));
-  const { resetMs } = limitIn(headers, wallMs);
-  return resetMs ?? msUntil(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'], headers, wallMs);
+  return limitIn(headers, wallMs).resetMs;
 };
 
 /** Ms until the limit is fresh again, where the source says that none is left of it. */
@@ -69,10 +68,10 @@ const natural = (text: string | undefined): number | undefined =>
 const limitIn = (headers: Headers, wallMs: number): Limit => {
   const of = (name: string): string | undefined =>
     headers[`x-ratelimit-${name}`] ?? headers[`ratelimit-${name}`] ?? headers[`beta-ratelimit-${name}`];
+  const all = headers.ratelimit ?? headers['beta-ratelimit'];
   const remaining = natural(of('remaining'));
-  if (remaining !== undefined)
-    return { limit: natural(of('limit')), remaining, resetMs: msUntil(of('reset'), headers, wallMs) };
-  return tightestIn(headers.ratelimit ?? headers['beta-ratelimit'] ?? '', of('policy') ?? '');
+  if (all !== undefined && remaining === undefined) return tightestIn(all, of('policy') ?? '');
+  return { limit: natural(of('limit')), remaining, resetMs: msUntil(of('reset'), headers, wallMs) };
 };
 
 /**

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { BadData } from '../core/errors.ts';
 import type { BadPart, Mapped, Slice, Stream } from '../core/stream.ts';
-import type { Column, JsonText, Row, Value } from '../core/table.ts';
+import type { JsonText, Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
@@ -24,11 +24,11 @@ export interface Reject {
   readonly part?: { readonly child: string; readonly given: JsonText | null };
 }
 
-/** A part whose bytes may be known already. */
-export type BadBytes = BadPart & { readonly payload?: Buffer };
+/** A part whose bytes may be known already. `stage`: where it failed, if not in the transform. */
+export type BadBytes = BadPart & { readonly payload?: Buffer; readonly stage?: 'encode' };
 
 /** Makes the reject of a part. */
-export type RejectPart = (bad: BadBytes, stage: Reject['stage']) => Reject;
+export type RejectPart = (bad: BadBytes) => Reject;
 
 /** What belongs to a record besides its mapping: see `Batch.add`. */
 export interface Besides {
@@ -59,12 +59,12 @@ export interface BatchRecord {
   readonly firstSpan: number;
   readonly endSpan: number;
   /** Its parts that are rejected by themselves. */
-  readonly rejects?: readonly Reject[];
+  readonly rejects: readonly Reject[] | undefined;
 }
 
 /** The rows of a record, as the batch has encoded them, and its parts that could not be encoded. */
 type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'hasNested'> &
-  Pick<Mapped, 'notes'> & { readonly bad: readonly BadPart[] };
+  Pick<Mapped, 'notes'> & { readonly bad: readonly BadBytes[] };
 
 /**
  * Records in the order of their keys: two transactions with the same keys then wait instead of deadlocking.
@@ -102,12 +102,10 @@ export class Batch {
   readonly rejects: Reject[] = [];
   readonly notes = new Set<string>();
   /**
-   * Names of records that were taken in, as `ops.rejects.record_key` has them: rejects of these names may be
-   * resolved.
+   * Names of records that were taken in, as `ops.rejects.record_key` has them, each by itself (the part is '') and with the
+   * children that were read whole: rejects of these names and parts may be resolved.
    */
-  readonly names: string[] = [];
-  /** The children that were read whole with such a record: rejects of their parts may be resolved. */
-  readonly partNames: (readonly [name: string, child: string])[] = [];
+  readonly names: (readonly [name: string, part: string])[] = [];
   /** Records given so far, good or bad. */
   received = 0;
   /** Child rows given so far, and parts of records that could not become any. */
@@ -158,21 +156,21 @@ export class Batch {
    * `BadData`, and stays as it was, where the record's own row has one, or a child row and there is no `rejectPart`.
    */
   add(mapped: Mapped, fetchedAt: Instant, besides: Besides = {}): void {
-    const { nested = {}, lacking = [], bad: ofLists = [], rejectPart } = besides;
+    const { nested = {}, lacking = [], rejectPart } = besides;
     const { table } = this.stream;
     const [bytes, spans] = [this.writer.length, this.spans.length];
     const firstSpan = spans / 3;
     const encoded = this.#encode(mapped, nested);
     const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = encoded;
-    const bad = [...(mapped.badParts ?? []), ...ofLists];
-    const [first = encoded.bad[0]] = bad;
+    const bad = [...(mapped.badParts ?? []), ...(besides.bad ?? []), ...encoded.bad];
+    const [first] = bad;
     if (first !== undefined && rejectPart === undefined) {
       this.#undo(bytes, spans);
       throw first.error;
     }
     const lacked = lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
-    const unread = [...(mapped.partial ?? []), ...[...bad, ...encoded.bad].map(({ child }) => child)];
-    const inPart = unread.length === 0 ? lacked : lacked | bitsOf(this.children, unread);
+    const unread = first ? [...(mapped.partial ?? []), ...bad.map(({ child }) => child)] : mapped.partial;
+    const inPart = unread === undefined ? lacked : lacked | bitsOf(this.children, unread);
     const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
     if (table.entity) this.writer.setInt8((this.spans[firstSpan * 3 + 2] ?? 0) - hashBytes, 'bigint', hash);
     this.#keep({
@@ -186,22 +184,14 @@ export class Batch {
       hasNested,
       firstSpan,
       endSpan: this.spans.length / 3,
-      ...(rejectPart && first && { rejects: this.#rejected(bad, encoded.bad, rejectPart) }),
+      rejects: rejectPart && first && bad.map(rejectPart),
     });
     for (const note of notes) this.notes.add(note);
     for (const row of mapped.mentions ?? []) this.#mention(row);
     for (const row of nested.mentions ?? []) this.#mention(row);
     this.received += 1;
-    this.parts += this.spans.length / 3 - firstSpan - 1 + bad.length + encoded.bad.length;
-  }
-
-  #rejected(mapped: readonly BadBytes[], encoded: readonly BadPart[], reject: RejectPart): readonly Reject[] {
-    const all = [
-      ...mapped.map((bad) => reject(bad, 'transform')),
-      ...encoded.map((bad) => reject(bad, 'encode')),
-    ];
-    this.badParts += all.length;
-    return all;
+    this.parts += this.spans.length / 3 - firstSpan - 1 + bad.length;
+    this.badParts += bad.length;
   }
 
   reject(reject: Reject): void {
@@ -255,7 +245,7 @@ export class Batch {
       const endOfKey = encodeRow(writer, root, mapped.row);
       if (entity) writer.field('bigint', 0);
       this.spans.push(0, start, writer.length);
-      const bad: BadPart[] = [];
+      const bad: BadBytes[] = [];
       const ofRecord = this.#encodeChildren(mapped.children, bad, isStorable);
       const hash = entity ? digestOf(writer.bytes(start, writer.length)) : 0n;
       const ofNested = this.#encodeChildren(nested, bad, isStorable);
@@ -271,7 +261,7 @@ export class Batch {
   }
 
   /** Gives the bits of the children that were delivered. Rows that cannot be encoded are left out, and added to `bad`. */
-  #encodeChildren(rows: NestedRows, bad: BadPart[], isStorable: boolean): number {
+  #encodeChildren(rows: NestedRows, bad: BadBytes[], isStorable: boolean): number {
     let delivered = 0;
     for (let i = 0; i < this.children.length; i += 1) {
       const list = rows[this.children[i]?.[0] ?? ''];
@@ -287,7 +277,7 @@ export class Batch {
           // Text that Postgres cannot hold is mended once, for the entire record.
           if (!(error instanceof BadData) || (error.code === 'bad_text' && !isStorable)) throw error;
           this.writer.rewind(from);
-          bad.push({ child: this.children[i]?.[0] ?? '', error });
+          bad.push({ child: this.children[i]?.[0] ?? '', error, stage: 'encode' });
         }
       }
     }
@@ -332,10 +322,12 @@ function encodeRow(writer: BinaryWriter, { table, content, key }: Layout, row: R
     for (let i = 0; i < content.length; i += 1) {
       const column = content[i] as Layout['content'][number];
       name = column[0];
+      const check = column[3];
       const value = row[name];
       if (value === undefined) throw new Error(`a row of ${table.name} lacks ${name}`);
       if (value === null && i < key.length) throw new BadData('no_key', 'it is part of the key and missing');
-      checkDeclared(column[2], value);
+      if (value === null && !column[2]) throw new BadData('missing_field', 'it is required and missing');
+      if (check !== undefined && typeof value === 'string') check(value);
       writer.field(column[1], value);
       if (i === key.length - 1) end = writer.length;
     }
@@ -347,21 +339,6 @@ function encodeRow(writer: BinaryWriter, { table, content, key }: Layout, row: R
   if (end - from > longestKey)
     throw new BadData('key_too_long', `the key of a row of ${table.name} has ${end - from} bytes`);
   return end;
-}
-
-/** What Postgres would refuse with all rows of its COPY, or would round. Throws `BadData`. */
-function checkDeclared({ isNullable, values, digits }: Partial<Column>, value: Value): void {
-  if (value === null) {
-    if (isNullable !== true) throw new BadData('missing_field', 'it is required and missing');
-  } else if (typeof value === 'string') {
-    if (values !== undefined && !values.includes(value))
-      throw new BadData('bad_word', `${value.slice(0, 60)} is none of ${values.join(', ')}`);
-    if (digits === undefined) return;
-    const [precision, scale] = digits;
-    const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(value) ?? [];
-    if (whole.length > precision - scale || fraction.length > scale)
-      throw new BadData('out_of_range', `${value.slice(0, 60)} does not fit numeric(${precision}, ${scale})`);
-  }
 }
 
 const eight = new DataView(new ArrayBuffer(8));

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { BadData } from '../core/errors.ts';
 import type { Stream } from '../core/stream.ts';
 import {
   type Child,
@@ -12,12 +13,19 @@ import {
 /** A table as the loader sees it: columns in the order of its COPY, key first. */
 export interface Layout {
   readonly table: Table;
-  /** What a mapped row gives, key columns first: name, type, and what is declared of the column. */
-  readonly content: readonly (readonly [name: string, type: ColumnType, declared: Partial<Column>])[];
+  /** What a mapped row gives, key columns first; `check` throws `BadData`. */
+  readonly content: readonly (readonly [
+    name: string,
+    type: ColumnType,
+    isNullable: boolean,
+    check: Check | undefined,
+  ])[];
   readonly key: readonly string[];
   /** The columns after the key: content, then the content's hash where the table has one. */
   readonly rest: readonly string[];
 }
+
+type Check = (text: string) => void;
 
 const layouts = new WeakMap<Table, Layout>();
 
@@ -31,12 +39,33 @@ export function layoutOf(table: Table): Layout {
   const content = [...table.key, ...rest].map((name) => {
     const type = columns[name];
     if (type === undefined) throw new Error(`${nameOf(table)} has no column ${name}`);
-    return [name, type, declared[name] ?? { isNullable: true }] as const;
+    const column = declared[name];
+    const isNullable = column === undefined || column.isNullable === true;
+    return [name, type, isNullable, column && checkOf(column)] as const;
   });
   if (table.entity) rest.push('_row_hash');
   const layout: Layout = { table, content, key: table.key, rest };
   layouts.set(table, layout);
   return layout;
+}
+
+/** Finds text that Postgres would refuse with all rows of its COPY, or would round; none where the type alone decides. */
+function checkOf({ values, digits }: Column): Check | undefined {
+  if (values !== undefined)
+    return (text) => {
+      if (!values.includes(text))
+        throw new BadData('bad_word', `${text.slice(0, 60)} is none of ${values.join(', ')}`);
+    };
+  if (digits === undefined) return undefined;
+  const [precision, scale] = digits;
+  return (text) => {
+    const point = text.indexOf('.');
+    // Most numbers are short. Those that are not may have zeros at their ends.
+    if (text.length <= precision - scale && (point < 0 || text.length - point - 1 <= scale)) return;
+    const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(text) ?? [];
+    if (whole.length > precision - scale || fraction.length > scale)
+      throw new BadData('out_of_range', `${text.slice(0, 60)} does not fit numeric(${precision}, ${scale})`);
+  };
 }
 
 /** The children of a stream in a fixed order: the position is the bit in `_delivered`. */

@@ -76,7 +76,7 @@ export async function load(
         values (${how.sourceId}, ${batch.stream.name}, ${note}, ${how.runId}::bigint)
         on conflict do nothing`.execute(session.trx);
     if (how.resolves) {
-      await resolveRejects(task, taken.names, taken.partNames, kept);
+      await resolveRejects(task, taken.names, kept);
       if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
     await writeMentions(task, [...taken.mentions.values()]);
@@ -107,7 +107,7 @@ function checkBalance(stream: string, { received, ...parts }: Counts): void {
 class RowWriter {
   readonly #task: Task;
   /** `deduplicated`: staged rows that repeated a key. */
-  readonly #counts = { inserted: 0, updated: 0, unchanged: 0, superseded: 0, deduplicated: 0 };
+  readonly #counts = { inserted: 0, updated: 0, unchanged: 0, deduplicated: 0 };
   readonly #outcome = { deleted: 0, isHeld: false, spared: 0 };
   /** Records of which the warehouse has a newer version. */
   readonly #outdated = new Set<BatchRecord>();
@@ -123,7 +123,8 @@ class RowWriter {
 
   /** What became of the records. A part that was rejected counts as a record of its own. */
   loaded({ received, deduplicated, rejects }: Batch, parts: number): Loaded {
-    const counts = { ...this.#counts, received: received + parts, rejected: rejects.length + parts };
+    const [superseded, rejected] = [this.#outdated.size, rejects.length + parts];
+    const counts = { ...this.#counts, superseded, received: received + parts, rejected };
     counts.deduplicated += deduplicated;
     const { spared, ...outcome } = this.#outcome;
     return { counts, ...outcome, ...(spared > 0 && { spared }) };
@@ -152,7 +153,6 @@ class RowWriter {
       else return true;
       return false;
     });
-    this.#counts.superseded += this.#outdated.size;
     return byKey(pending);
   }
 
@@ -198,7 +198,6 @@ class RowWriter {
       const { kept, unchanged, superseded } = await dropUnwritten(task, pending);
       written = kept;
       this.#counts.unchanged += unchanged;
-      this.#counts.superseded += superseded.length;
       for (const one of superseded) this.#outdated.add(one);
     }
     await keepVersions(task);

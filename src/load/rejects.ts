@@ -12,7 +12,8 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row,
- * with one more attempt per run; where it came with other bytes, the earlier row is resolved. Gives their ids.
+ * with one more attempt per run; where it came with other bytes, the earlier row is resolved. Gives the ids of
+ * those of parts.
  */
 export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<readonly string[]> {
   const { sourceId, runId } = task.merge;
@@ -31,7 +32,7 @@ export async function keepRejects(task: Task, rejects: readonly Reject[]): Promi
         code = excluded.code, field = excluded.field, given = excluded.given, status = 'open', resolved_at = null,
         attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int
       returning reject_id::text as id`.execute(task.session.trx);
-    for (const { id } of rows) ids.push(id);
+    if (part !== undefined) for (const { id } of rows) ids.push(id);
     // What the record was before is of no use any more. A record has several parts: see `resolveRejects`.
     const before = sql`part = '' and record_key = ${key} and sha256 <> ${digest} and ${isOfOtherRun(task)}`;
     if (key !== '' && part === undefined) await resolve(task, before);
@@ -62,23 +63,16 @@ export async function resolveScope(task: Task, { equal, days }: Scope): Promise<
   await resolve(task, isInScope);
 }
 
-/**
- * Marks rejects as resolved whose record is now loaded, and those of parts that are not among the rejects
- * `kept` though their child was read whole. `names` are the records' names, as rejects have them.
- */
+/** Marks rejects as resolved of what was read by these names (`Batch.names`), unless they are of parts that were `kept`. */
 export async function resolveRejects(
   task: Task,
-  names: readonly string[],
-  parts: Batch['partNames'],
+  read: Batch['names'],
   kept: readonly string[],
 ): Promise<void> {
-  if (names.length === 0) return;
-  const distinct = [...new Set(names.map(withoutNul))];
-  await resolve(task, sql`part = '' and record_key <> '' and record_key = any (${distinct}::text[])`);
-  const [of, children] = [parts.map(([name]) => withoutNul(name)), parts.map(([, child]) => child)];
-  if (of.length === 0) return;
-  const isRead = sql`(record_key, part) in (select * from unnest(${of}::text[], ${children}::text[]))`;
-  await resolve(task, sql`${isRead} and reject_id <> all (${kept}::bigint[])`);
+  if (read.length === 0) return;
+  const [names, parts] = [read.map(([name]) => withoutNul(name)), read.map(([, part]) => part)];
+  const isRead = sql`(record_key, part) in (select * from unnest(${names}::text[], ${parts}::text[]))`;
+  await resolve(task, sql`record_key <> '' and ${isRead} and reject_id <> all (${kept}::bigint[])`);
 }
 
 /**

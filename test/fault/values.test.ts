@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import { status } from '../../simulators/shared/faults.ts';
+import { TooManyRejects } from '../../src/core/errors.ts';
 import { Rejections } from '../../src/engine/state/rejections.ts';
 import { differences } from '../support/oracle.ts';
 import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
@@ -334,7 +335,11 @@ test.each([
   [1_200, 12, false],
   [1_200, 13, true],
 ])('V14: of %d records, %d rejects fail the run: %s', (received, rejected, fail) => {
-  expect(new Rejections().add('issues', received, rejected) !== undefined).toBe(fail);
+  const rejects = Array.from({ length: rejected });
+  const batch = { stream: { name: 'issues' }, received, rejects, parts: 0, badParts: 0 };
+  const add = () => new Rejections().add(batch);
+  if (fail) expect(add).toThrow(TooManyRejects);
+  else expect(add).not.toThrow();
 });
 
 test('V14: eleven rejects fail the run, the checkpoint stays, and all are kept until the source mends them', async () => {

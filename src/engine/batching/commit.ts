@@ -48,7 +48,7 @@ export async function commit(
     const status = isHeld ? 'partial' : end.status;
     await endSlice(session.trx, sliceId, context.run.runId, { ...end, status });
     // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
-    if (unread.count <= 1) await closeWalk(session, walking);
+    if (unread.count <= 1) await closeIfLast(session, walking);
   };
   const how = { force, resolves, close, ...(isComplete && { lists: scopeOf(stream, slice) }) };
   const loaded = await loadCounted(walking, batch, how, listing);
@@ -78,14 +78,6 @@ export function loadCounted(
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
   return context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
-}
-
-/** Closes the walk if every slice of it is done. */
-export async function closeWalk(
-  session: Pick<Session, 'trx'>,
-  { context, walk, coverage }: WalkContext,
-): Promise<void> {
-  await closeIfLast(session, walk, context.run.runId, coverage);
 }
 
 /**

@@ -7,11 +7,11 @@ import { unlessBad } from '../../core/record-parts.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
-import type { Batch, Reject } from '../../load/batch.ts';
+import type { Batch, Reject, RejectPart } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';
 import type { WalkContext } from './commit.ts';
 import { type ListRead, nestedOf } from './nested-lists.ts';
-import { partsRejectedOf } from './part-rejects.ts';
+import { partRejected } from './part-rejects.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
@@ -114,14 +114,13 @@ function intoBatch(
       if (mapped instanceof BadData) throw mapped;
       const besides = lists && nestedOf(lists);
       stage = 'encode';
-      const key = reading.id(record);
-      const bytes = () => reading.bytes(record, page);
-      const rejectPart = partsRejectedOf({ key, record, bytes, slice });
+      const element = { record, source: record, bytes: () => reading.bytes(record, page) };
+      const rejectPart: RejectPart = (bad) => partRejected(bad, reading.id(record), element, slice);
       batch.add(mapped, fetchedAt, { ...besides, rejectPart });
       if (!resolves) return;
-      batch.names.push(key);
-      const read = Object.keys({ ...mapped.children, ...besides?.nested });
-      for (const child of read) if (!besides?.lacking?.includes(child)) batch.partNames.push([key, child]);
+      const key = reading.id(record);
+      const read = ['', ...Object.keys({ ...mapped.children, ...besides?.nested })];
+      for (const part of read) if (!besides?.lacking?.includes(part)) batch.names.push([key, part]);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
       const about = unlessBad(() => stream.keyOf?.(record, slice));

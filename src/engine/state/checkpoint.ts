@@ -62,7 +62,7 @@ export async function coverageOf(
 /**
  * Why everything is to be read again that was read once, for people; undefined where it was read as it is
  * asked for now. Where the source gives only part of that, nothing is read again: the checkpoint then keeps
- * the part (`closeWalk`), and all is read when the source gives more.
+ * the part (`closeIfLast`), and all is read when the source gives more.
  */
 export function whyAgain(
   { scope, fields }: Checkpoint,
@@ -92,27 +92,31 @@ function cameIntoSight(before: readonly string[], now: readonly string[]): reado
 /** The number at the end of an id such as `customfield_10016`. */
 const numberIn = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
 
+/** A walk that may be over, and the run that has read it. */
+interface Closing {
+  readonly walk: Pick<Walk, 'walkId'>;
+  readonly context: { readonly run: { readonly runId: string } };
+  readonly coverage: Pick<Coverage, 'words' | 'whole'>;
+}
+
 /**
  * Closes the walk if every slice of it is done, and moves the watermark to the walk's start: in the same
  * transaction (guarantee G2). A backfill moves none. The watermark never goes back. Fields that are no longer
  * requested stay after a minus: should they come back, they are not new. Call it before any counter that other
  * slices of the stream also write: the lock on the walk's row puts two slices that end at once in an order.
  */
-export async function closeIfLast(
-  { trx }: Pick<Session, 'trx'>,
-  { walkId }: Pick<Walk, 'walkId'>,
-  runId: string,
-  { words, whole }: Pick<Coverage, 'words' | 'whole'>,
-): Promise<boolean> {
+export async function closeIfLast({ trx }: Pick<Session, 'trx'>, closing: Closing): Promise<void> {
+  const { walkId } = closing.walk;
+  const { words, whole } = closing.coverage;
   await sql`select from ops.walks where walk_id = ${walkId}::bigint for update`.execute(trx);
-  const query = sql`with closed as (
+  await sql`with closed as (
       update ops.walks w set status = 'done', closed_at = now()
       where walk_id = ${walkId}::bigint and status = 'open' and not exists (select from ops.slices s
         where s.walk_id = w.walk_id and s.status in ('pending', 'failed', 'partial')) returning *),
     moved as (
       insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
       select source_id, stream, source_clock, case when kind = 'full' then source_clock end, ${words}, fields,
-        ${runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
+        ${closing.context.run.runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = coalesce(excluded.full_at, c.full_at),
         scope = case when excluded.full_at is null and ${whole} then c.scope else excluded.scope end,
@@ -120,8 +124,7 @@ export async function closeIfLast(
             select '-' || ltrim(f, '-') from unnest(c.fields) f where ltrim(f, '-') <> all (excluded.fields))
           when excluded.full_at is null then c.fields end,
         run_id = excluded.run_id, updated_at = now())
-    select from closed`;
-  return (await rowsOf(query, trx)).length > 0;
+    select from closed`.execute(trx);
 }
 
 /**

@@ -198,13 +198,9 @@ class SliceReader {
 
   /** Takes the batch into account. Throws `TooManyRejects`. */
   #countRejects(): void {
-    const { received, rejects, parts, badParts, stream } = this.#batch;
     const { context, tally } = this.#walking;
-    tally.rejected += rejects.length;
-    const tooMany =
-      context.rejections.add(stream.name, received, rejects.length) ??
-      context.rejections.add(stream.name, parts, badParts, 'parts');
-    if (tooMany !== undefined) throw tooMany;
+    tally.rejected += this.#batch.rejects.length;
+    context.rejections.add(this.#batch);
   }
 
   /** Throws `AllRejected` in the last slice of a walk of which no record could be loaded: it stays unread. */

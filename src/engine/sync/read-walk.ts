@@ -3,12 +3,12 @@
 import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { closeWalk, type WalkContext, type Walking } from '../batching/commit.ts';
+import type { WalkContext, Walking } from '../batching/commit.ts';
 import { NestedLists } from '../batching/nested-lists.ts';
 import { leavingOut } from '../context/deps.ts';
 import { tell } from '../context/run-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/stream-in-run.ts';
-import { narrowCheckpoint } from '../state/checkpoint.ts';
+import { closeIfLast, narrowCheckpoint } from '../state/checkpoint.ts';
 import { beginSlice, endSlice, type OpenSlice, type SliceEnd, slicesOf } from '../state/walk-state.ts';
 import { confirmed, outcomeOf } from '../verify.ts';
 import { readAll, splitIfLarge } from './cut.ts';
@@ -33,7 +33,7 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
   const problems = await new WalkReader(walking, isAnswered).read(open);
   if (problems.length > 0) return worst(problems);
   // The last slice closes the walk with its last batch; of two that end at once neither does.
-  await context.lease.transaction((session) => closeWalk(session, walking));
+  await context.lease.transaction((session) => closeIfLast(session, walking));
   return undefined;
 }
 

@@ -83,12 +83,15 @@ test('a slice is cut once: its halves are given with their numbers, and a second
 test('a checkpoint says which fields its walk asked for from the beginning, not those that a later run would ask for', async () => {
   const { db } = database.warehouse;
   const at = { run: { sourceId: 1, runId: '1' }, stream: 'projects', clock: day(1) };
-  const close = (walk: Walk) =>
-    db.transaction().execute((trx) => closeIfLast({ trx }, walk, '1', { words: 'all', whole: true }));
+  const close = (walk: Walk) => {
+    const closing = { walk, context: at, coverage: { words: 'all', whole: true } };
+    return db.transaction().execute((trx) => closeIfLast({ trx }, closing));
+  };
   const walkFor = (kind: 'full' | 'incremental', fields: readonly string[] | undefined) =>
     openWalk(db, { ...at, fields }, { kind, words: 'all', window: undefined }, []);
   const fields = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
-  expect(await close(await walkFor('full', ['customfield_1']))).toBe(true);
+  await close(await walkFor('full', ['customfield_1']));
+  expect((await walksOf(db, 1, 'projects')).map(({ isOpen }) => isOpen)).toEqual([false]);
   expect(await fields()).toEqual(['customfield_1']);
   // A night that asks for all says nothing of what it does not read.
   await close(await walkFor('incremental', undefined));

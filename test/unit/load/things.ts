@@ -126,7 +126,7 @@ export function batchOf(flow: Stream, records: readonly Mapped[], fetchedAt: rea
   const batch = new Batch(flow);
   records.forEach((mapped, i) => {
     batch.add(mapped, fetchedAt[i] ?? BigInt(1000 + i));
-    batch.names.push(String(mapped.row.id ?? ''));
+    batch.names.push([String(mapped.row.id ?? ''), '']);
   });
   return batch;
 }
