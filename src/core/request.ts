@@ -15,8 +15,6 @@ export interface Request {
   readonly endpoint: string;
   /** False for what changes something at the source (a report job): never sent again by itself. */
   readonly idempotent?: false;
-  /** The answer may hold at most so many bytes, however it came; absent: what the client allows. */
-  readonly mostBytes?: number;
   /** A status by which this endpoint says that it took too long, beside those that say so everywhere. */
   readonly passing?: number;
   /** True where a good status without a body is an answer, too (something was done, and there is nothing to say); its `body` is undefined then. */

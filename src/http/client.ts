@@ -53,15 +53,9 @@ export const createHttp = (options: HttpOptions): Http => {
   const attempt: Try = async (request, signal) => {
     const credentials = login.authorize();
     const sent = sentOf(request, base.origin, pathOf(request, base), options, credentials);
-    const most = request.mostBytes ?? Number.POSITIVE_INFINITY;
-    const bounds = {
-      ...limits,
-      wireBytes: Math.min(most, limits.wireBytes),
-      decodedBytes: Math.min(most, limits.decodedBytes),
-    };
     counters.requests++;
     try {
-      const got = await exchange(route.dispatcher, sent, timeouts, bounds, signal);
+      const got = await exchange(route.dispatcher, sent, timeouts, limits, signal);
       counters.bytes += got.raw.length;
       if (got.status < 500) answeredAt = time.now();
       heed(request, got.headers);

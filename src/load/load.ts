@@ -70,13 +70,13 @@ export async function load(
     const taken = listing?.taken ?? batch;
     const parts = writer.rejectedParts();
     const loaded = writer.loaded(taken, parts.length);
-    const kept = await keepRejects(task, [...taken.rejects, ...parts]);
+    await keepRejects(task, [...taken.rejects, ...parts]);
     for (const note of taken.notes)
       await sql`insert into ops.schema_changes (source_id, stream, note, run_id)
         values (${how.sourceId}, ${batch.stream.name}, ${note}, ${how.runId}::bigint)
         on conflict do nothing`.execute(session.trx);
     if (how.resolves) {
-      await resolveRejects(task, taken.names, kept);
+      await resolveRejects(task, taken.names);
       if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
     await writeMentions(task, [...taken.mentions.values()]);

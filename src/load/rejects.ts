@@ -12,17 +12,15 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row,
- * with one more attempt per run; where it came with other bytes, the earlier row is resolved. Gives the ids of
- * those of parts.
+ * with one more attempt per run; where it came with other bytes, the earlier row is resolved.
  */
-export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<readonly string[]> {
+export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<void> {
   const { sourceId, runId } = task.merge;
-  const ids: string[] = [];
   for (const { key: name, payload, stage, code, field, message, slice, part } of rejects) {
     const digest = crypto.hash('sha256', payload, 'buffer');
     const kept = payload.subarray(0, longestPayload);
     const key = withoutNul(name);
-    const { rows } = await sql<{ id: string }>`insert into ops.rejects as r (source_id, stream, part, given,
+    await sql`insert into ops.rejects as r (source_id, stream, part, given,
         record_key, sha256, payload, truncated, stage, code, field, message, slice, first_run_id, last_run_id)
       values (${sourceId}, ${task.batch.stream.name}, ${part?.child ?? ''}, ${part?.given ?? null}::jsonb, ${key}, ${digest}, ${kept},
         ${kept.length < payload.length}, ${stage}, ${code}, ${field === undefined ? null : withoutNul(field)},
@@ -30,14 +28,11 @@ export async function keepRejects(task: Task, rejects: readonly Reject[]): Promi
       on conflict (source_id, stream, part, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message,
         code = excluded.code, field = excluded.field, given = excluded.given, status = 'open', resolved_at = null,
-        attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int
-      returning reject_id::text as id`.execute(task.session.trx);
-    if (part !== undefined) for (const { id } of rows) ids.push(id);
+        attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int`.execute(task.session.trx);
     // What the record was before is of no use any more. A record has several parts: see `resolveRejects`.
     const before = sql`part = '' and record_key = ${key} and sha256 <> ${digest} and ${isOfOtherRun(task)}`;
     if (key !== '' && part === undefined) await resolve(task, before);
   }
-  return ids;
 }
 
 const isOfOtherRun = ({ merge }: Task): RawBuilder<unknown> => sql`last_run_id <> ${merge.runId}::bigint`;
@@ -63,16 +58,15 @@ export async function resolveScope(task: Task, { equal, days }: Scope): Promise<
   await resolve(task, isInScope);
 }
 
-/** Marks rejects as resolved of what was read by these names (`Batch.names`), unless they are of parts that were `kept`. */
-export async function resolveRejects(
-  task: Task,
-  read: Batch['names'],
-  kept: readonly string[],
-): Promise<void> {
+/**
+ * Marks rejects as resolved of what was read by these names (`Batch.names`). Call it after `keepRejects`: parts that it
+ * kept, in this transaction, stay.
+ */
+export async function resolveRejects(task: Task, read: Batch['names']): Promise<void> {
   if (read.length === 0) return;
   const [names, parts] = [read.map(([name]) => withoutNul(name)), read.map(([, part]) => part)];
   const isRead = sql`(record_key, part) in (select * from unnest(${names}::text[], ${parts}::text[]))`;
-  await resolve(task, sql`record_key <> '' and ${isRead} and reject_id <> all (${kept}::bigint[])`);
+  await resolve(task, sql`record_key <> '' and ${isRead} and (part = '' or last_seen_at <> now())`);
 }
 
 /**

@@ -8,9 +8,9 @@ import { nameOf } from '../../core/table.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
-import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/commit.ts';
 import { ownerStreams, type RunDeps } from '../context/deps.ts';
+import { ask } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 import type { Planning } from './plan.ts';
 
@@ -47,7 +47,7 @@ export async function ownersOf(
     from ${sql.table(table)}, jsonb_strip_nulls(jsonb_build_object(${sql.join(key)})) partition
     where source_id = ${run.sourceId} and (${sql.raw(where)}) and ${isLeft(deps, stream.partitions)}
     order by ${sql.join(named.map(([, column]) => sql.id(column)))}`;
-  return withRetry(() => rowsOf(query, deps.warehouse.db));
+  return ask(context, query);
 }
 
 /** The condition that an owner, or what it belongs to, is not left out by configuration. */

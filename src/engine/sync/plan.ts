@@ -3,10 +3,9 @@
 import { sql } from 'kysely';
 import type { Days, Stream, Window, Windows } from '../../core/stream.ts';
 import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../../core/time.ts';
-import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
-import type { RunContext } from '../context/run-context.ts';
+import { ask, type RunContext } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
@@ -130,7 +129,7 @@ async function lowMark(planning: Planning, { watermark, fullAt }: Checkpoint): P
   const newest = sql`max(${sql.id(order)})`;
   const query = sql<{ low: Date }>`select least(${newest}, ${shown}) as low from ${sql.id(schema, name)}
     where source_id = ${context.run.sourceId} and ${sql.id(order)} <= ${watermark}`;
-  const [row] = await withRetry(() => rowsOf(query, context.deps.warehouse.db));
+  const [row] = await ask(context, query);
   return row?.low ?? shown;
 }
 
@@ -185,11 +184,11 @@ export async function daysDue(
  * history that is shorter than `back` days was never covered: each run reads all of it.
  */
 async function lastRead({ context, stream, coverage }: Planning, back: number): Promise<Date | undefined> {
-  const { deps, run } = context;
+  const { run } = context;
   const query = sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
     where source_id = ${run.sourceId} and stream = ${stream.name} and (kind = 'incremental'
         or words in (${fullWords(coverage.words, false)}, ${fullWords(coverage.words, true)}))
       and window_to - window_from >= ${back} * interval '1 day'`;
-  const rows = await withRetry(() => rowsOf(query, deps.warehouse.db));
-  return rows[0]?.last ?? undefined;
+  const [row] = await ask(context, query);
+  return row?.last ?? undefined;
 }
