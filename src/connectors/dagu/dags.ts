@@ -8,8 +8,9 @@ import type { Stream } from '../../core/stream.ts';
 import { at, idBy } from '../../reading/offset-list.ts';
 import { firstOf } from './client.ts';
 import { listIn } from './dialects/v2.ts';
+import { textOf } from './fields.ts';
 import * as tables from './tables.ts';
-import { dag, dagIn, textOf } from './transform.ts';
+import { dag, dagIn } from './transform.ts';
 import { readingOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
@@ -34,9 +35,9 @@ async function* read(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Pa
   const { dialect } = await workflow.found(signal);
   const absent = new Set<Json>(wanted);
   const unread = new Set<string>();
-  const isWanted = ({ name, file_name }: JsonObject): boolean => {
-    for (const one of [name, file_name]) absent.delete(one);
-    return wanted.length === 0 || wanted.some((one) => one === name || one === file_name);
+  const isWanted = ({ name, fileName }: JsonObject): boolean => {
+    for (const one of [name, fileName]) absent.delete(one);
+    return wanted.length === 0 || wanted.some((one) => one === name || one === fileName);
   };
   const list = (body: Json): readonly Json[] => {
     const problems = at(body, 'errors');

@@ -2,14 +2,17 @@
 
 import { Missing } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
+import { isObject } from '../../core/record-object.ts';
+import type { Source } from '../../core/record-table.ts';
 import type { Json } from '../../core/request.ts';
 import type { KeySet, SliceContext, Stream, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
 import { at } from '../../reading/offset-list.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import { instantText, standingIn, textOf } from './fields.ts';
 import { dagRunChildren, dagRuns } from './tables.ts';
-import { beganAt, dagRun, instantText, type Run, textOf } from './transform.ts';
+import { beganAt, dagRun, type Run } from './transform.ts';
 import { each, pagesOf, readingOf, type Workflow } from './workflow.ts';
 
 export const runs = (workflow: Workflow): Stream => ({
@@ -72,14 +75,15 @@ async function* read(asked: Asked): Runs {
   }
   /** A run that is not in the list is asked for by its id, where that can be, before it counts as lost. */
   const again = async (row: Run, until: AbortSignal): Promise<Run> => {
-    const id = textOf(row.told_run_id);
+    const id = textOf(row.dagRunId);
     const found = id && (await dialect.run(row.dag_name, id, until));
     const run = found && keyed(found, await rowsOf(context, [found]));
     if (run && run.dag_run_id === row.dag_run_id) return run;
     const what = `${row.dag_name}: the engine no longer shows the run ${row.dag_run_id}`;
     workflow.note(`${what}, which had not ended when it was last read`);
     // As its row holds it; its steps stay as they are.
-    return { ...row, gone_at: context.clock.toISOString() };
+    const { _extra, state: _, ...members } = row;
+    return { ...(isObject(_extra) && _extra), ...members, gone_at: context.clock.toISOString() };
   };
   const left = active.filter((row) => !shown.has(keyOf(row)));
   yield* each(left, keyOf, again, signal);
@@ -122,10 +126,10 @@ async function* changed(
       const { dag_name, dag_run_id } = keyed(run, rows);
       const row = rows.find((one) => one.dag_run_id === dag_run_id && one.dag_name === dag_name);
       const isNameless = run.dag_run_id === '';
-      if (isNameless && run.state !== 'idle') {
-        const word = JSON.stringify(textOf(run.status)?.slice(0, 60));
+      const { word, state } = standingIn('run', run);
+      if (isNameless && state !== 'idle') {
         workflow.note(
-          `${dag_name}: the engine says ${word} without an id or a start of a run: it has no row`,
+          `${dag_name}: the engine says ${JSON.stringify(word?.slice(0, 60))} without an id or a start of a run: it has no row`,
         );
         for (const one of active) if (one.dag_name === dag_name) shown.add(keyOf(one));
       }
@@ -140,9 +144,9 @@ async function* changed(
 const differs = (run: Run, row: Run): boolean =>
   !isOver(run) ||
   row.gone_at !== undefined ||
-  row.status !== run.status ||
-  row.started_at !== instantText(run.started_at) ||
-  row.finished_at !== instantText(run.finished_at);
+  row.statusLabel !== standingIn('run', run).word ||
+  row.startedAt !== instantText(run.startedAt) ||
+  row.finishedAt !== instantText(run.finishedAt);
 
 /** A value from the text that Postgres gives of it; an instant as RFC 3339 text. */
 const parse = (type: ColumnType | undefined, text: string): Json => {
@@ -151,19 +155,21 @@ const parse = (type: ColumnType | undefined, text: string): Json => {
   return instantText(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 };
 
-/** Rows as runs without steps, in the order of their columns; what is null in the row is absent. */
+/** The first member that a column is read from; the column itself where there is none. */
+const memberOf = (column: string): string =>
+  (dagRuns.declared[column] as Partial<Source> | undefined)?.members?.[0] ?? column;
+
+/** Rows as runs without steps, from these columns; what is null in the row is absent. */
 const storedRuns = async (
   context: SliceContext,
   names: readonly string[],
   set: Partial<KeySet>,
 ): Promise<readonly Run[]> => {
   const types: Readonly<Record<string, ColumnType>> = dagRuns.columns;
-  const columns = Object.fromEntries(names.map((name) => [name, name]));
+  const columns = Object.fromEntries(names.map((name) => [memberOf(name), name]));
   const rows = await context.keys({ ...set, table: 'workflow.dag_runs', columns });
-  return rows.map((row) => {
-    const values = Object.entries(row).map(([name, text]) => [name, parse(types[name], text)]);
-    return Object.fromEntries(values);
-  });
+  const parsed = ([member, text]: [string, string]) => [member, parse(types[columns[member] ?? ''], text)];
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(parsed)));
 };
 
 /** What is kept of an earlier try. */
@@ -184,7 +190,8 @@ const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly R
 };
 
 /** Whether nothing more happens to the run by itself. */
-const isOver = ({ state }: Run): boolean => ['succeeded', 'failed', 'aborted'].includes(String(state));
+const isOver = (run: Run): boolean =>
+  ['succeeded', 'failed', 'aborted'].includes(standingIn('run', run).state);
 
 /** Runs that had not ended when they were last read and that the engine has not lost. */
 const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
@@ -200,26 +207,24 @@ const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
  */
 const keyed = (run: Run, stored: readonly Run[], seenAt?: Date): Run => {
   const { dag_name, dag_run_id: id, begun_at } = run;
-  const rows = stored.filter((one) => one.told_run_id === id && one.dag_name === dag_name);
+  const rows = stored.filter((one) => one.dagRunId === id && one.dag_name === dag_name);
   const last = rows.at(-1);
   if (last === undefined) return run;
   const isUnclear = begun_at === undefined || last.begun_at === undefined;
   const row = rows.find((one) => one.begun_at === begun_at) ?? (isUnclear ? last : undefined);
   if (row === undefined) return { ...run, dag_run_id: `${id}@${begun_at}` };
-  const waitsAnew = begun_at === undefined && run.state === 'active' && row.begun_at !== undefined;
+  const { state } = standingIn('run', run);
+  const waitsAnew = begun_at === undefined && state === 'active' && row.begun_at !== undefined;
   if (seenAt !== undefined && waitsAnew && (isOver(row) || row.gone_at !== undefined))
-    return { ...run, dag_run_id: `${id}@${instantText(run.queued_at) ?? seenAt.toISOString()}` };
+    return { ...run, dag_run_id: `${id}@${instantText(run.queuedAt) ?? seenAt.toISOString()}` };
   const earlier = Array.isArray(row.earlier_tries) ? row.earlier_tries : [];
-  const tries = isAnotherTry(run, row) ? [...earlier, row] : earlier;
+  // Dagu retries a run under its id and shows the last try alone, so what the row says of the try before is kept. A run that had ended and got
+  // another status at the same start is the same try, e.g. one that the engine had taken for dead.
+  const isAnotherTry = isOver(row) && (state === 'active' || row.startedAt !== instantText(run.startedAt));
+  const before = () => Object.fromEntries(kept.map((name) => [name, row[memberOf(name)]]));
+  const tries = isAnotherTry ? [...earlier, before()] : earlier;
   // In one order of members: Postgres gives them in another, which would count as a change.
   const listed = tries.map((one) => Object.fromEntries(kept.map((name) => [name, at(one, name)])));
   const earlier_tries = listed.length > 0 ? listed : null;
   return { ...run, earlier_tries, dag_run_id: row.dag_run_id, begun_at: begun_at ?? row.begun_at };
 };
-
-/**
- * Dagu retries a run under its id and shows the last try alone, so what the row says of the try before is kept. A run that had ended and got
- * another status at the same start is the same try, e.g. one that the engine had taken for dead.
- */
-const isAnotherTry = (run: Run, row: Run): boolean =>
-  isOver(row) && (run.state === 'active' || row.started_at !== instantText(run.started_at));

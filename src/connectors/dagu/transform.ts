@@ -1,113 +1,58 @@
-/**
- * DAGs, runs and steps of Dagu to rows (dialects/ makes its records of what other engines say): first each member is given its column (tables.ts has their names), then
- * the values are read by the types of the columns.
- */
+/** DAGs, runs and steps of Dagu to rows (tables.ts). dialects/ makes its records of what other engines say. */
 
-import { type EngineRun, standingOf } from '../../core/dag-engine.ts';
-import { BadData } from '../../core/errors.ts';
-import { ExactNumber } from '../../core/json.ts';
+import type { EngineRun } from '../../core/dag-engine.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { kindOf, Reading } from '../../core/record-reader.ts';
-import * as read from '../../core/record-values.ts';
+import { transformOf } from '../../core/record-table.ts';
+import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Transform } from '../../core/stream.ts';
-import type { ColumnType, DeclaredTable, Row, Table, Value } from '../../core/table.ts';
-import { formatInstant, type Instant, parseAnyInstant } from '../../core/time.ts';
+import type { Row } from '../../core/table.ts';
+import type { Instant } from '../../core/time.ts';
+import { instantIn, instantText, isFilled, standingIn, textOf } from './fields.ts';
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
 
-/**
- * One execution of a DAG by the columns of its table, as the transform receives it; `_extra` has what no column holds,
- * under its own names. Instants are RFC 3339.
- */
+/** A step or handler as Dagu's record of it. */
+interface Step {
+  readonly kind: string;
+  readonly step: Json;
+}
+
+/** One execution of a DAG as the transform receives it: Dagu's record, and what is made of it under the names of columns. */
 export interface Run {
   readonly dag_name: string;
   /** The key of its row; '' where the source gives neither an id nor a start. */
   readonly dag_run_id: string;
   /** What distinguishes two executions of one id. */
   readonly begun_at?: string | undefined;
-  /** Handlers last. Absent: the source did not give them. */
-  readonly steps?: readonly Json[];
+  /** With the kind of each; handlers last. Absent: the source did not give them. */
+  readonly steps?: readonly Step[];
   /** True where `steps` names only some of the steps. */
   readonly isPartial?: boolean;
   /** True where it is whole, and all that the engine shows of its DAG: its id may have named another run before. */
   readonly isCurrent?: boolean;
-  readonly [column: string]: Json;
+  readonly [member: string]: Json;
 }
 
-export const isFilled = (value: Json): boolean => value !== undefined && value !== null && value !== '';
-
-/** The columns of a table that name members of the record, and in `_extra` what is left of it. */
-const columnsOf = (record: JsonObject, { declared }: Pick<DeclaredTable, 'declared'>): JsonObject => {
-  const values: Record<string, Json> = {};
-  const _extra = { ...record };
-  for (const [column, type] of Object.entries(declared)) {
-    if (!('members' in type)) continue;
-    const members = type.members as readonly string[];
-    const name = members.find((one) => isFilled(own(record, one))) ?? members[0] ?? '';
-    values[column] = own(record, name);
-    delete _extra[name];
-  }
-  return { ...values, _extra };
-};
-
-/** Text, or a number as its digits; undefined for an empty text and everything else. */
-export const textOf = (value: Json): string | undefined => {
-  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-};
-
-/** Null where it says that there is no instant: Dagu writes `""` or `-`, Go the year 1, counts of seconds 0. Undefined for what is none. */
-export const instantIn = (value: Json): Instant | null | undefined => {
-  if (!isFilled(value) || value === '-' || value === 0 || value === '0001-01-01T00:00:00Z') return null;
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  try {
-    return parseAnyInstant(value);
-  } catch (error) {
-    if (error instanceof BadData) return undefined;
-    throw error;
-  }
-};
-
-/** An instant in RFC 3339; undefined where there is none. */
-export const instantText = (value: Json): string | undefined => {
-  const instant = instantIn(value);
-  return typeof instant === 'bigint' ? formatInstant(instant) : undefined;
+/** The record with the first of the members that is filled under the name of the first one; others beside it stay. */
+export const firstAs = (record: JsonObject, ...names: readonly [string, ...string[]]): JsonObject => {
+  const found = names.find((name) => isFilled(own(record, name)));
+  if (found === undefined) return record;
+  const { [found]: value, ...others } = record;
+  return { ...others, [names[0]]: value };
 };
 
 /** When a run came to be: made, else queued, else started. */
-export const beganAt = ({ begun_at, queued_at, started_at }: Run): Instant | undefined =>
-  [begun_at, queued_at, started_at].map(instantIn).find((one) => typeof one === 'bigint');
-
-/** The columns of a run or a step, with the status as a word, its number and its meaning. */
-const statedIn = (of: 'run' | 'step', { status, statusLabel, ...members }: JsonObject): JsonObject => {
-  const code = typeof status === 'number' ? status : undefined;
-  const { word, state } = standingOf(of, { label: textOf(statusLabel), code });
-  const columns = columnsOf(members, of === 'run' ? dagRuns : dagRunSteps);
-  return { ...columns, status: word, state, status_code: status };
-};
+export const beganAt = ({ begun_at, queuedAt, startedAt }: Run): Instant | undefined =>
+  [begun_at, queuedAt, startedAt].map(instantIn).find((one) => typeof one === 'bigint');
 
 /** Dagu puts the definition of a step into `step`. */
-const stepIn = (record: Json, kind: string): JsonObject => {
-  const { step, ...members } = isObject(record) ? record : {};
-  const { name, depends, ...definition } = isObject(step) ? step : {};
+const stepIn = (record: JsonObject): JsonObject => {
+  const { step, ...members } = record;
+  const { name: _, depends, ...definition } = isObject(step) ? step : {};
   const more = Object.keys(definition).length > 0 && { definition };
-  return { ...statedIn('step', { ...members, ...more, depends }), kind, step_name: name };
-};
-
-/**
- * A step without a name is called by its number, a handler by its kind; steps of one name are counted. What is no step
- * stays, to be rejected.
- */
-const numbered = (steps: readonly Json[]): readonly Json[] => {
-  const counts = new Map<string, number>();
-  return steps.map((one, position) => {
-    if (!isObject(one)) return one;
-    const { kind, ...step } = one;
-    const step_name = textOf(step.step_name) ?? (kind === 'step' ? `step ${position + 1}` : String(kind));
-    const occurrence = counts.get(step_name) ?? 0;
-    counts.set(step_name, occurrence + 1);
-    return { ...step, kind, step_name, occurrence, position };
-  });
+  const answered = firstAs({ ...members, ...more }, 'humanTaskCompletedBy', 'approvedBy', 'rejectedBy');
+  return { ...firstAs(answered, 'approvedAt', 'rejectedAt'), depends };
 };
 
 /** The members that hold handlers; 2.x says onAbort for onCancel, and 2.15 has onWait. */
@@ -122,30 +67,27 @@ const madeAt = (log: Json): string | undefined => {
 
 /** A summary or the details of a run. `runningNodes`: only some of its steps. */
 export const runIn = ({ name, nodes, runningNodes, ...others }: JsonObject): Run => {
-  const listed = [nodes, runningNodes].find((one) => Array.isArray(one)) ?? [];
-  const isStep = (step: Json): boolean => isObject(step) || textOf(step) !== undefined;
-  const found: Json[] = listed.map((step) => (isStep(step) ? stepIn(step, 'step') : step));
+  const listed: readonly Json[] = [nodes, runningNodes].find((one) => Array.isArray(one)) ?? [];
   const isHandler = ([key, value]: [string, Json]): boolean => handlers.includes(key) && isObject(value);
-  for (const [key, value] of Object.entries(others).filter(isHandler))
-    found.push(stepIn(value, key === 'onAbort' ? 'onCancel' : key));
-  const members = Object.fromEntries(Object.entries(others).filter((member) => !isHandler(member)));
-  const columns = statedIn('run', members);
+  const members = Object.entries(others).filter((member) => !isHandler(member));
+  const ofHandlers = Object.entries(others).filter(isHandler);
   return {
-    ...columns,
+    ...firstAs(Object.fromEntries(members), 'labels', 'tags'),
     dag_name: textOf(name) ?? '',
-    dag_run_id: textOf(columns.told_run_id) ?? '',
-    begun_at: madeAt(columns.log_path),
-    steps: numbered(found),
+    dag_run_id: textOf(others.dagRunId) ?? '',
+    begun_at: madeAt(others.log),
+    steps: [
+      ...listed.map((step) => ({ kind: 'step', step })),
+      ...ofHandlers.map(([key, step]) => ({ kind: key === 'onAbort' ? 'onCancel' : key, step })),
+    ],
     isPartial: !Array.isArray(nodes),
   };
 };
 
-/** A DAG of Dagu's list, with the status of its newest run. One that never ran has a run without an id (measured on 1.30.2). */
+/** A DAG of Dagu's list, with its newest run. One that never ran has a run without an id (measured on 1.30.2). */
 export const dagIn = (record: Json): JsonObject => {
-  const { dag, latestDAGRun, ...others } = isObject(record) ? record : {};
-  const { name, ...members } = { ...others, ...(isObject(dag) && dag) };
-  const latest = isObject(latestDAGRun) ? runIn(latestDAGRun) : undefined;
-  return { ...columnsOf(members, dags), name, status: latest?.status, state: latest?.state };
+  const { dag, ...others } = isObject(record) ? record : {};
+  return firstAs({ ...others, ...(isObject(dag) && dag) }, 'tags', 'labels');
 };
 
 /** What a state means for a hand-off: an idle run was made and has not begun. */
@@ -155,73 +97,38 @@ const meanings: Readonly<Record<string, EngineRun['state']>> = {
 
 /** A run as hand-offs see it. */
 export const engineRun = (run: Run): EngineRun => {
-  const started = instantText(run.started_at);
+  const { word, state } = standingIn('run', run);
+  const started = instantText(run.startedAt);
   return {
-    runId: textOf(run.told_run_id),
+    runId: textOf(run.dagRunId),
     params: textOf(run.params),
-    state: meanings[String(run.state)] ?? 'unknown',
-    label: textOf(run.status) ?? 'unknown',
+    state: meanings[state] ?? 'unknown',
+    label: word ?? 'unknown',
     startedAt: started === undefined ? undefined : new Date(started),
   };
 };
 
-type Read = (r: Reading, record: JsonObject, column: string) => Value;
+export const dag: Transform = transformOf(dags);
 
-/** What cannot be read as an instant is kept with the reason. */
-const moment: Read = (r, record, column) => {
-  const instant = instantIn(own(record, column));
-  return instant === undefined ? r.flip(column, own(record, column), 'an instant') : instant;
-};
-
-/** Text; a number as its digits, because the contract does not say what ids are. Empty text is null. */
-const scalar: Read = (r, record, column) =>
-  textOf(own(record, column)) ?? (read.text(r, record, column) || null);
-
-const json: Read = (r, record, column) => {
-  const value = own(record, column);
-  return value === undefined || value === null ? null : r.json(column, value);
-};
-
-const texts: Read = (r, record, column) => {
-  const found = read.list(r, record, column);
-  const good = found.filter((one) => typeof one === 'string');
-  if (good.length < found.length) r.flip(column, found, 'a list of texts');
-  return good;
-};
-
-const readers: Partial<Record<ColumnType, Read>> = {
-  ...{ text: scalar, bigint: read.id, int: read.int4, bool: read.bool },
-  ...{ timestamptz: moment, jsonb: json, 'text[]': texts },
-};
-
-/** The row of a table. An unknown word for a state is noted (R17). */
-const rowOf = (r: Reading, { columns, key }: Table, { _extra, ...record }: JsonObject): Row => {
-  if (isObject(_extra)) r.keepUnknown(_extra, new Set());
-  const word = record.state === 'unknown' ? textOf(record.status) : undefined;
-  if (word !== undefined) r.note(`status: an unknown word: ${word.slice(0, 60)}`);
-  const row: Record<string, Value> = {};
-  for (const [column, type] of Object.entries(columns)) {
-    const reader = type === 'text' && key.includes(column) ? read.requiredKey : readers[type];
-    row[column] = reader?.(r, record, column) ?? null;
-  }
-  return { ...row, _extra: r.extra() };
-};
-
-export const dag: Transform = (record) => {
-  const r = new Reading('workflow.dags', 'DAG', record);
-  return { row: rowOf(r, dags, record as JsonObject), children: {}, notes: r.notes() };
-};
-
-/** A `Run` with its steps. */
+/** A `Run` with its steps. A step without a name is called by its number, a handler by its kind; steps of one name are counted. */
 export const dagRun: Transform = (record) => {
   const { steps, isPartial, isCurrent: _, ...run } = record as Run;
   const { dag_name, dag_run_id } = run;
   const r = new Reading('workflow.dag_runs', 'run', { id: dag_run_id });
-  const row = rowOf(r, dagRuns, run);
-  const stepRow = (step: Json, position: number): readonly Row[] => {
+  const row = dagRuns.rowOf(r, run);
+  const counts = new Map<string, number>();
+  const stepRow = (one: Json, position: number): readonly Row[] => {
+    const { kind, step: raw } = one as Step;
     const at = r.row('steps', position);
-    if (!isObject(step)) throw at.reject('bad_type', '', `has ${kindOf(step)} as %, expected a step`);
-    return [rowOf(at, dagRunSteps, { ...step, dag_name, dag_run_id })];
+    if (!isObject(raw)) throw at.reject('bad_type', '', `has ${kindOf(raw)} as %, expected a step`);
+    const step_name =
+      textOf(isObject(raw.step) ? own(raw.step, 'name') : undefined) ??
+      (kind === 'step' ? `step ${position + 1}` : kind);
+    const occurrence = counts.get(step_name) ?? 0;
+    counts.set(step_name, occurrence + 1);
+    keyText(at, 'step_name', step_name);
+    const place = { dag_name, dag_run_id, kind, position, step_name, occurrence };
+    return [dagRunSteps.rowOf(at, stepIn(raw), place)];
   };
   const given = () => ({ dag_name, dag_run_id });
   const children = steps && { steps: r.parts('steps', steps, stepRow, given) };

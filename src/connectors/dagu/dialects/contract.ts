@@ -4,7 +4,8 @@ import { Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../../core/request.ts';
 import { ifBusy, route, sendOptional } from '../client.ts';
-import { engineRun, instantText, isFilled, type Run, runIn, textOf } from '../transform.ts';
+import { instantText, isFilled, standingIn, textOf } from '../fields.ts';
+import { engineRun, firstAs, type Run, runIn } from '../transform.ts';
 import { each, pagesOf } from '../workflow.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -63,7 +64,7 @@ const payloadOf = (body: Json): JsonObject => {
 /** A status as a record of Dagu. Throws `UnexpectedContent` where it has no state. */
 export const recordOf = (body: Json, dag: string): JsonObject => {
   const record = { ...daguRecord(payloadOf(body)), name: dag };
-  if (runIn(record).status === null)
+  if (standingIn('run', record).word === null)
     throw new UnexpectedContent(`the status of ${dag} has no word for its state`);
   return record;
 };
@@ -71,22 +72,16 @@ export const recordOf = (body: Json, dag: string): JsonObject => {
 /** The current execution of a DAG by its record. Without an id it is named by its start. */
 export const currentRun = (record: JsonObject): Run => {
   const run = runIn(record);
-  const begun_at = instantText(run.started_at);
+  const begun_at = instantText(run.startedAt);
   const dag_run_id = run.dag_run_id || (begun_at ? `started:${begun_at}` : '');
   return { ...run, begun_at, dag_run_id, isCurrent: true };
 };
 
 /** A run under Dagu's names: the first spelling that is filled, of those that engines of the contract use (vendor-facts 3.3). */
 const daguRecord = ({ steps, runningSteps, ...members }: JsonObject): JsonObject => {
-  const { status, statusLabel, ...labelled } = labelledOf(members);
-  const id = ['dagRunId', 'runId', 'requestId'].find((name) => isFilled(members[name])) ?? 'dagRunId';
-  const { [id]: dagRunId, ...others } = labelled;
   const list = [steps, runningSteps].find((one) => Array.isArray(one)) ?? [];
   return {
-    ...others,
-    dagRunId,
-    status,
-    statusLabel,
+    ...firstAs(labelledOf(members), 'dagRunId', 'runId', 'requestId'),
     [Array.isArray(steps) ? 'nodes' : 'runningNodes']: list.map(stepOf),
   };
 };

@@ -45,7 +45,7 @@ export const v2 = (http: Http, prefix: Prefix = '/api/v1'): Dialect => {
     dags(list, isWhole, signal) {
       // The stated total counts the DAGs that are left out, too.
       const paging = isWhole ? byPage : { ...byPage, total: () => undefined };
-      return pages(http, { first: listRequest(prefix), paging, list, id: idBy('file_name') }, signal);
+      return pages(http, { first: listRequest(prefix), paging, list, id: idBy('fileName') }, signal);
     },
     async start(dag, { params, runId }, signal) {
       if (!idForm.test(runId))

@@ -131,8 +131,8 @@ describe('a status of the contract', () => {
     expect(row).toMatchObject({ dag_run_id: 'a', started_at: null, finished_at: null });
     expect(JSON.parse(String(row._extra))).toEqual({
       ...{ requestId: 'b', host: { name: 'x' }, toString: 1 },
-      started_at: { _raw: '2024-02-30T00:00:00Z', _reason: expect.any(String) },
-      finished_at: { _raw: 1_700_000, _reason: expect.any(String) },
+      startedAt: { _raw: '2024-02-30T00:00:00Z', _reason: expect.any(String) },
+      finishedAt: { _raw: 1_700_000, _reason: expect.any(String) },
     });
     expect(notes).toHaveLength(2);
   });
