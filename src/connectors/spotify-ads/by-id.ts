@@ -102,17 +102,13 @@ const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSi
   return ids;
 };
 
-const adSetList = (account: string) => {
-  const endpoint = '/ad_accounts/{id}/ad_sets';
-  return listing({ endpoint, path: ofAccount(account, '/ad_sets'), key: 'ad_sets', sort: 'CREATED_AT' });
-};
-
 /**
  * From the list, which the vendor has and the contract does not. Else one by one, with the ids that the account's ads name and those that the
  * warehouse has: an ad set stays when its last ad is gone.
  */
 export const adSets = (ads: Ads): ReadSide => {
-  const endpoint = '/ad_accounts/{id}/ad_sets/{ad_set_id}';
+  const all = { endpoint: '/ad_accounts/{id}/ad_sets', key: 'ad_sets', sort: 'CREATED_AT' };
+  const endpoint = `${all.endpoint}/{ad_set_id}`;
   let isListed: boolean | undefined;
   return {
     by: 'list',
@@ -123,8 +119,10 @@ export const adSets = (ads: Ads): ReadSide => {
     partitions: accounts(ads),
     async read(slice, context, signal) {
       const account = accountOf(slice);
-      isListed ??= await listsAdSets(ads, account, signal);
-      if (isListed) return readingOf(ads.http, adSetList(account), signal);
+      const list = listing({ ...all, path: ofAccount(account, '/ad_sets') });
+      const least = { ...list.first, query: { ...list.first.query, limit: 1 } };
+      isListed ??= await isThere(ads, account, least, signal);
+      if (isListed) return readingOf(ads.http, list, signal);
       const path = (id: string): string => ofAccount(account, `/ad_sets/${encodeURIComponent(id)}`);
       return byId(ads, { ids: await adSetIds(slice, context), endpoint, path }, signal);
     },
@@ -136,12 +134,6 @@ const adSetIds = async ({ partition = {} }: Slice, { keys }: SliceContext): Prom
   const named = await keys({ table: 'ads.ads', columns: { id: 'ad_set_id' }, ...listed });
   const stored = await keys({ table: 'ads.ad_sets', columns: { id: 'id' }, ...listed });
   return [...new Set([...named, ...stored].flatMap(({ id }) => id ?? []))].sort();
-};
-
-/** Whether the server has the list. */
-const listsAdSets = (ads: Ads, account: string, signal: AbortSignal): Promise<boolean> => {
-  const { first } = adSetList(account);
-  return isThere(ads, account, { ...first, query: { ...first.query, limit: 1 } }, signal);
 };
 
 /** Whether the server has an endpoint of an account. Throws what the account itself is refused with. */

@@ -5,14 +5,12 @@
  * contract.
  */
 
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
+import { type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { field, from, readerOf } from '../../core/record-table.ts';
-import { list } from '../../core/record-values.ts';
-import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
-import { entity, micros } from './fields.ts';
+import { entity, micros, rowsOf } from './fields.ts';
 import { targetingOf, targetingTables } from './targeting.ts';
 
 const id = (noun: string) => field.keyText('id', `${noun} id of the source; a UUID as a rule.`).key();
@@ -398,17 +396,12 @@ const changeItems = columns.table(
   { relation: true },
 );
 
-const readItem = readerOf(itemFields, { noted: true });
+const items = { child: 'items', list: 'changes', read: readerOf(itemFields, { noted: true }) };
 
 const itemsOf = (r: Reading, record: JsonObject, change_id: string): Omit<Mapped, 'row'> => {
-  const read = (each: Json, item: number) => {
-    const at = r.element('changes', item);
-    if (!isObject(each)) throw at.reject('bad_type', '', 'has a % that is no object');
-    return [{ change_id, item, ...readItem(at, each) }];
-  };
-  const items = r.parts('items', list(r, record, 'changes'), read, (item) => ({ change_id, item }));
   const isWhole = Array.isArray(own(record, 'changes') ?? []);
-  return { children: { items }, ...(!isWhole && { partial: ['items'] }) };
+  const children = { items: rowsOf(r, record, items, (item) => ({ change_id, item })) };
+  return { children, ...(!isWhole && { partial: ['items'] }) };
 };
 
 /** A change is history: without its id, time and subject it is rejected. */

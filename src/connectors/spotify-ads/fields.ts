@@ -1,9 +1,11 @@
 /** Columns that are read in the platform's own ways, and its entities: see `core/record-table.ts`. */
 
 import { ExactNumber } from '../../core/json.ts';
-import { type JsonObject, own } from '../../core/record-object.ts';
+import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
-import { kind, type RecordTableOptions, readInto, records } from '../../core/record-table.ts';
+import { kind, type RecordTableOptions, type readerOf, readInto, records } from '../../core/record-table.ts';
+import * as values from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
 import type { LoadSide, Mapped } from '../../core/stream.ts';
 import * as core from '../../core/table.ts';
 import { fromMicros } from './amounts.ts';
@@ -26,6 +28,24 @@ export const micros = kind(core.money, (r: Reading, holder: JsonObject, name: st
     throw r.because(error, path);
   }
 });
+
+/**
+ * The rows of a list of objects in a record: what `read` makes of each beside `given`. One that cannot be read is rejected by itself. What it
+ * keeps lands in the record's `_extra`.
+ */
+export const rowsOf = (
+  r: Reading,
+  record: JsonObject,
+  { child, list, read }: { child: string; list: string; read: ReturnType<typeof readerOf> },
+  given: (index: number) => core.Row,
+): readonly core.Row[] => {
+  const row = (each: Json, index: number) => {
+    const at = r.element(list, index);
+    if (!isObject(each)) throw at.reject('bad_type', '', 'has a % that is no object');
+    return [{ ...given(index), ...read(at, each) }];
+  };
+  return r.parts(child, values.list(r, record, list), row, given);
+};
 
 /** One kind of record: its table, the tables of its parts, and the transform that fills them. */
 export interface Entity extends Pick<LoadSide, 'children' | 'transform'> {

@@ -3,7 +3,7 @@
 import type { PageWalk } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
-import { offset, type Scheme } from '../../reading/paginators.ts';
+import { offset } from '../../reading/paginators.ts';
 
 /** Where a list is and what it is called. */
 export interface ListSpec {
@@ -25,31 +25,20 @@ export const businessList: ListSpec = { endpoint: '/businesses', key: 'businesse
 export const pageSize = 50;
 
 /**
- * The vendor writes `{paging: {offset, page_size, total_results}, <key>: […]}`. The contract does not show its envelope, so
- * the numbers are also found beside the list and under other usual names.
+ * The vendor writes `{paging: {offset, page_size, total_results}, <key>: […]}`. The contract does not show its envelope, so the numbers are also
+ * found beside the list and under other usual names.
  */
 const numbers = (body: Json): Json => {
-  const holders = [at(body, 'paging'), at(body, 'pagination'), at(body, 'meta'), body];
-  const given = (...names: readonly string[]): Json =>
-    holders
-      .flatMap((holder) => names.map((name) => at(holder, name)))
-      .find((value) => value !== undefined && value !== null);
-  const more = given('has_more');
+  const given = at(body, 'paging') ?? at(body, 'pagination') ?? body;
   return {
-    startAt: given('offset'),
-    maxResults: given('page_size', 'limit'),
-    total: given('total_results', 'total_count', 'total'),
-    ...(typeof more === 'boolean' && { isLast: !more }),
+    startAt: at(given, 'offset'),
+    maxResults: at(given, 'page_size') ?? at(given, 'limit'),
+    total: at(given, 'total_results') ?? at(given, 'total') ?? at(given, 'total_count'),
   };
 };
 
-const plainOffset = offset({ parameter: 'offset', numbers, size: 'limit' });
-
 /** By offset, each page overlapping the one before. Without numbers in the answers, until nothing new comes: a short page is no end. */
-export const byOffset: Scheme = {
-  ...plainOffset,
-  fits: (body, sent) => plainOffset.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
-};
+export const byOffset = offset({ parameter: 'offset', numbers, size: 'limit' });
 
 /** The walk over a list in its largest pages, oldest first where it can be ordered: then new records come at its end. */
 export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: ListSpec): PageWalk => {

@@ -2,14 +2,7 @@
 
 import type { Days, LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
-import {
-  absurdPrices,
-  finalDaily,
-  finalHourly,
-  levelGaps,
-  totalGaps,
-  unlistedEntities,
-} from './after-load.ts';
+import * as afterLoad from './after-load.ts';
 import { adAccounts, adSets } from './by-id.ts';
 import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
@@ -82,8 +75,10 @@ export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
 /** Facts: a day that is read again is replaced as a whole. */
 const reportStreams = (reports: Reports): readonly Stream[] => {
   const longest = (reread: Days['reread']): number => Math.max(...reread.map(({ back }) => back));
-  const afterDays = [finalDaily(longest(reports.days.reread)), absurdPrices, unlistedEntities, levelGaps];
-  const afterHours = [finalHourly(longest(hourlyReread(reports)))];
+  const { absurdPrices, unlistedEntities, levelGaps, totalGaps } = afterLoad;
+  const finalDays = afterLoad.finalDaily(longest(reports.days.reread));
+  const afterDays = [finalDays, absurdPrices, unlistedEntities, levelGaps];
+  const afterHours = [afterLoad.finalHourly(longest(hourlyReread(reports)))];
   return [
     { ...reportDaily(reports), ...daily, absent: 'delete', afterwards: afterDays },
     { ...reportHourly(reports), ...hourly, absent: 'delete', afterwards: afterHours },

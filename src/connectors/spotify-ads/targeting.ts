@@ -4,10 +4,12 @@ import { decimalText } from '../../core/decimal.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
-import { keyText, list, object, requiredInt4, requiredKey } from '../../core/record-values.ts';
+import { field, readerOf } from '../../core/record-table.ts';
+import { keyText, list, object } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
-import { type Child, int, type Row, table, text } from '../../core/table.ts';
+import { type Child, type Row, table, text } from '../../core/table.ts';
+import { rowsOf } from './fields.ts';
 
 const adSetId = text('The ad set, see ads.ad_sets.id.').key();
 
@@ -22,17 +24,21 @@ const targets = table(
   { relation: true, indexes: ['(source_id, dimension, value)'] },
 );
 
+const cap = {
+  unit: field.keyText('frequency_unit', 'DAY, WEEK or MONTH.').key(),
+  period: field.int4('frequency_period', 'How many of these units.').key(),
+  max_impressions: field.int4('max_impressions', 'Most impressions for one person in that time.').key(),
+};
 const frequencyCaps = table(
   'ads.ad_set_frequency_caps',
   'How often one person may hear an ad set; one row per ad set and cap.',
   {
     ad_set_id: adSetId,
-    unit: text('DAY, WEEK or MONTH.').key(),
-    period: int('How many of these units.').key(),
-    max_impressions: int('Most impressions for one person in that time.').key(),
+    ...cap,
   },
   { relation: true },
 );
+const caps = { child: 'frequency_caps', list: 'frequency_caps', read: readerOf(cap, { noted: true }) };
 
 const placements = table(
   'ads.ad_set_placements',
@@ -125,22 +131,6 @@ const targetRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly 
   return [...rows.values()];
 };
 
-const capMembers = new Set(['frequency_unit', 'frequency_period', 'max_impressions']);
-
-/** A cap that does not say unit, period and number is rejected by itself. */
-const capRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
-  const read = (cap: Json, index: number): readonly Row[] => {
-    const at = r.element('frequency_caps', index);
-    if (!isObject(cap)) throw at.reject('bad_type', '', 'has a % that is no object');
-    const unit = requiredKey(at, cap, 'frequency_unit');
-    const period = requiredInt4(at, cap, 'frequency_period');
-    const max_impressions = requiredInt4(at, cap, 'max_impressions');
-    at.keepUnknown(cap, capMembers, '', true);
-    return [{ ad_set_id, unit, period, max_impressions }];
-  };
-  return r.parts('frequency_caps', list(r, adSet, 'frequency_caps'), read, () => ({ ad_set_id }));
-};
-
 /** A placement that is no text is rejected by itself. */
 const placementRows = (r: Reading, ad_set_id: string, adSet: JsonObject): readonly Row[] => {
   const path = 'targets.placements';
@@ -166,7 +156,7 @@ export const targetingOf = (r: Reading, adSet: JsonObject, id: string): Omit<Map
   ];
   const children = {
     targets: targetRows(r, id, adSet),
-    frequency_caps: capRows(r, id, adSet),
+    frequency_caps: rowsOf(r, adSet, caps, () => ({ ad_set_id: id })),
     placements: placementRows(r, id, adSet),
   };
   return { children, ...(partial.length > 0 && { partial }) };

@@ -136,8 +136,8 @@ const unlistedIn = ({ http, note }: Reports, granularity: Granularity) => {
     const walk = pages(http, { first: { ...first, query }, paging, list: rowsIn, id: subjectOf }, signal);
     const ids: string[] = [];
     try {
-      for (let step = await walk.next(); step.done !== true; step = await walk.next())
-        for (const row of step.value.records)
+      for await (const { records } of walk)
+        for (const row of records)
           if ((textAt(row, 'entity_type') ?? level) === level) ids.push(textAt(row, 'entity_id') ?? '');
     } catch (error) {
       if (!(error instanceof Refused || error instanceof UnexpectedContent)) throw error;
@@ -335,9 +335,10 @@ const paging: Paging = {
   next(body, sent, count, repeated) {
     const next = byTokenOrOffset.next(body, sent, count, repeated);
     if (next !== undefined) return next;
+    const says = (value: Json): boolean => value === true || (typeof value === 'string' && value !== '');
     const sign = [body, at(body, 'paging')]
       .flatMap((holder) => (isObject(holder) ? Object.entries(holder) : []))
-      .find(([name, value]) => /^(next|cursor)/i.test(name) && typeof value === 'string' && value !== '');
+      .find(([name, value]) => /^(next|cursor|has_more$)/i.test(name) && says(value));
     if (sign === undefined) return undefined;
     throw new UnexpectedContent(
       `${endpoint}: the report goes on (it says ${sign[0]}), in a way that is not known`,

@@ -161,9 +161,7 @@ type Envelope = (page: readonly Entity[], total: number) => Readonly<Record<stri
 test.each<[string, Envelope]>([
   ['items and total_count', (page, total) => ({ items: page, total_count: total })],
   ['data and pagination', (page, total) => ({ data: page, pagination: { total } })],
-  ['results and meta', (page, total) => ({ results: page, meta: { total } })],
   ['data, total and meta', (page, total) => ({ data: page, total, meta: { trace: 'x' } })],
-  ['data and has_more', (page, total) => ({ data: page, has_more: total > 50 })],
 ])('a list of one in %s is not requested after its end', async (_, envelope) => {
   const at = await served(({ url }) =>
     url.includes('offset=') ? refusal('no such page', 404) : play.json(envelope(some('x', 1), 1)),
