@@ -13,8 +13,8 @@ export const budgets: Readonly<Record<string, number>> = {
   http: 1196,
   reading: 1332,
   'connectors/jira': 3060,
-  'connectors/spotify-ads': 3000,
-  'connectors/dagu': 972,
+  'connectors/spotify-ads': 2972,
+  'connectors/dagu': 963,
   'connectors/connector.ts': 115,
   engine: 2925,
   load: 1517,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_582;
+export const limit = 25_545;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
