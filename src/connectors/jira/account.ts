@@ -42,8 +42,7 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
   const other = await answerOf(http, cheapest, signal);
   // Every account may use both: a 403 is about the credentials.
   const forbidden = [other, answer].find((each) => each instanceof Forbidden);
-  if (!(other instanceof Missing || other instanceof Forbidden))
-    return { isVendor: false, name: undefined, timeZone: undefined, clock: other.date };
+  if (!(other instanceof Missing || other instanceof Forbidden)) return nameless(other);
   if (forbidden instanceof Forbidden)
     throw new AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
       cause: forbidden,
@@ -51,6 +50,11 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
   const what = `has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker, with its path?`;
   throw new Missing(`${http.origin} ${what}`, 404);
 };
+
+/** The account at a server that does not tell it. */
+export const nameless = ({ date }: Answer): Account => ({
+  ...{ isVendor: false, name: undefined, timeZone: undefined, clock: date },
+});
 
 const accountIn = (http: Http, { body, date }: Answer): Account => {
   const [name] = ['emailAddress', 'displayName', 'accountId', 'name'].flatMap(

@@ -35,12 +35,7 @@ export const trackerHttp = (http: Http): Http =>
   });
 
 /** The same client with another `send`. */
-export const sending = (http: Http, send: Http['send']): Http => ({
-  origin: http.origin,
-  counters: http.counters,
-  send,
-  close: () => http.close(),
-});
+export const sending = (http: Http, send: Http['send']): Http => ({ ...http, send });
 
 /** Whether a request is for the first page of its list. */
 const isFirst = ({ query = {}, url }: Request): boolean =>

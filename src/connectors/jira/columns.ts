@@ -1,13 +1,12 @@
 /** Columns of the tracker's tables that are read in its own ways, and what all its tables have in common. */
 
-import { field, kind, type RecordTable, type RecordTableOptions, records } from '../../core/record-table.ts';
+import { kind, type RecordTable, type RecordTableOptions, records } from '../../core/record-table.ts';
 import type { Columns } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
 import { document, personId, plainText } from './transform/values.ts';
 
-export { from, type RecordTable as Readable, transformOf } from '../../core/record-table.ts';
+export { field, from, type RecordTable as Readable, transformOf } from '../../core/record-table.ts';
 
-export const { id, whole, int4, text, keyText, word, bool, day, instant } = field;
 /** The id of a user. */
 export const person = kind(core.text, personId);
 /** Rich text, as plain text and as its original document. */

@@ -70,15 +70,8 @@ export function check(values: Partial<TrackerConfig>, { problem }: Report): void
 }
 
 /** What `check` has found to be whole. */
-export function authOf({
-  auth,
-  email,
-  apiToken,
-  clientId,
-  clientSecret,
-  tokenUrl,
-  scope,
-}: TrackerConfig): Auth {
+export function authOf(values: TrackerConfig): Auth {
+  const { auth, email, apiToken, clientId, clientSecret, tokenUrl, scope } = values;
   if (auth === 'basic' && email && apiToken) return basic(email, apiToken);
   if (auth === 'bearer' && apiToken) return bearer(apiToken);
   if (auth === 'oauth' && clientId && clientSecret)

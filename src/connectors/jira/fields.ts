@@ -4,21 +4,13 @@
  * all fields in it.
  */
 
-import {
-  BadData,
-  Forbidden,
-  Interrupted,
-  Misconfigured,
-  Missing,
-  OutOfTime,
-  Refused,
-  TidemarkError,
-  Unreachable,
-} from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../core/paging.ts';
 import { isObject, own as memberOf } from '../../core/record-object.ts';
+import { unlessBad } from '../../core/record-parts.ts';
 import type { Http, Json } from '../../core/request.ts';
 import type { MappingFingerprint, Transform } from '../../core/stream.ts';
+import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
 import { transformOf } from './columns.ts';
@@ -28,22 +20,12 @@ import {
   agileFields,
   type Catalogue,
   catalogueOf,
-  customIn,
-  edition,
-  type FieldFact,
-  idsOf,
-  issuesReadBy,
+  foundIn,
+  lackingIn,
+  mappingBy,
   systemFields,
 } from './transform/field-catalogue.ts';
-import {
-  aboutRole,
-  type FieldRole,
-  fieldRoles,
-  isCalled,
-  namedFor,
-  type OwnFields,
-  roleOf,
-} from './transform/field-roles.ts';
+import { type OwnFields, roleOf } from './transform/field-roles.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 
@@ -54,16 +36,15 @@ const plain = listing('/rest/api/3/field', single());
  * Whether a list is not on the server, or not shown to this account (the vendor gives the search to
  * administrators).
  */
-const isNotGiven = (cause: unknown): cause is TidemarkError =>
-  cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing;
+const isNotGiven = (cause: unknown): boolean =>
+  [errors.Forbidden, errors.Refused, errors.Missing].some((kind) => cause instanceof kind);
 
 /**
  * The contract does not have the second list: any answer but a list is as good as none, unless it is about
  * the run or the whole server.
  */
-const isOfSecondList = (cause: unknown): cause is TidemarkError =>
-  cause instanceof TidemarkError &&
-  ![Interrupted, OutOfTime, Unreachable].some((kind) => cause instanceof kind);
+const isOfSecondList = (cause: unknown): boolean =>
+  ![errors.Interrupted, errors.OutOfTime, errors.Unreachable].some((kind) => cause instanceof kind);
 
 /** One list, read whole. */
 interface List {
@@ -75,19 +56,17 @@ interface List {
 const readList = async (
   http: Http,
   walk: PageWalk,
-  isMissing: (cause: unknown) => cause is TidemarkError,
+  isMissing: (cause: unknown) => boolean,
   signal: AbortSignal,
-): Promise<List | TidemarkError> => {
+): Promise<List | errors.TidemarkError> => {
   const { pages } = readingOf(http, walk, signal);
   const read: Page[] = [];
   try {
-    for (;;) {
-      const step = await pages.next();
-      if (step.done === true) return { pages: read, end: step.value };
-      read.push(step.value);
-    }
+    let step = await pages.next();
+    for (; step.done !== true; step = await pages.next()) read.push(step.value);
+    return { pages: read, end: step.value };
   } catch (cause) {
-    if (read.length > 0 || !isMissing(cause)) throw cause;
+    if (!(cause instanceof errors.TidemarkError) || read.length > 0 || !isMissing(cause)) throw cause;
     return cause;
   }
 };
@@ -102,7 +81,7 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
   const others = await readList(http, plain, isMissing, signal);
   const reasons = [first, others].filter((each) => each instanceof Error);
   const [one, other] = [first, others].flatMap((each) => (each instanceof Error ? [] : [each]));
-  if (one === undefined) throw reasons.find((reason) => !(reason instanceof Missing)) ?? reasons[0];
+  if (one === undefined) throw reasons.find((reason) => !(reason instanceof errors.Missing)) ?? reasons[0];
   const seen = new Set<string>();
   // The English name of a translated one is in the second list only (the vendor's OpenAPI).
   const second = other?.pages.flatMap(({ records }) => records.filter(isObject)) ?? [];
@@ -116,9 +95,10 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
     fetched,
     passes: Math.max(one.end.passes, other?.end.passes ?? 0),
     matched: one.end.matched && (other?.end.matched ?? reasons.every(isNotGiven)),
-    ...(reasons.some((reason) => !(reason instanceof Missing)) && { lacks: true }),
+    ...(reasons.some((reason) => !(reason instanceof errors.Missing)) && { lacks: true }),
   };
-  const lacksVendorList = others instanceof Error && (!(others instanceof Missing) || (isVendor && byOffset));
+  const lacksVendorList =
+    others instanceof Error && (!(others instanceof errors.Missing) || (isVendor && byOffset));
   return { pages, end, isWhole: end.matched && !lacksVendorList && fetched > 0 };
 };
 
@@ -165,7 +145,7 @@ export interface KnownFields {
   /** Which fields were found for each role, one sentence each. */
   readonly found: readonly string[];
   /** Fields that the configuration names and the site does not have. */
-  readonly problems: readonly Misconfigured[];
+  readonly problems: readonly errors.Misconfigured[];
   readonly mapping: MappingFingerprint;
 }
 
@@ -190,14 +170,9 @@ export const knowFields = async (
   return {
     catalogue,
     asked: [...new Set([...(isWhole ? [] : ['*all']), ...systemFields, ...listed])],
-    found: fieldRoles.flatMap((role) => foundFor(role, catalogue)),
-    problems: isWhole ? fieldRoles.flatMap((role) => lackingFor(role, own, [...facts.values()])) : [],
-    mapping: {
-      edition,
-      words: issuesReadBy(catalogue),
-      whole: isWhole,
-      ...(isWhole && { fields: customIn(catalogue) }),
-    },
+    found: foundIn(catalogue),
+    problems: isWhole ? lackingIn(catalogue, own) : [],
+    mapping: mappingBy(catalogue, isWhole),
   };
 };
 
@@ -210,28 +185,10 @@ const askFields = async (http: Http, isVendor: boolean, signal: AbortSignal) => 
     const { pages, isWhole } = await readBoth(http, isVendor, signal);
     return { records: pages.flatMap((page) => page.records), isWhole };
   } catch (cause) {
-    if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
+    if (!(cause instanceof errors.Missing || cause instanceof errors.Forbidden)) throw cause;
     return { records: [], isWhole: false };
   }
 };
-
-/** `story points: Story-Punkte (customfield_10026)`; said where there are any, and always of story points. */
-const foundFor = (role: FieldRole, catalogue: Catalogue): readonly string[] => {
-  const each = idsOf(catalogue, role).map(
-    (id) => `${catalogue.fieldsById.get(id)?.name ?? 'not listed'} (${id})`,
-  );
-  if (each.length === 0 && role !== 'story_points') return [];
-  const none = "no field is known by its type or name; TRACKER_STORY_POINTS_FIELDS names a site's own";
-  return [`${aboutRole(role)}: ${each.join(', then ') || none}`];
-};
-
-/** What the configuration names in vain. */
-const lackingFor = (role: FieldRole, own: OwnFields, facts: readonly FieldFact[]) =>
-  namedFor(own, role)
-    .filter((name) => !facts.some((fact) => isCalled(fact, name)))
-    .map(
-      (name) => new Misconfigured(`${aboutRole(role)}: the site shows no field with the id or name ${name}`),
-    );
 
 const asField = transformOf(fields);
 
@@ -244,12 +201,7 @@ export const fieldMapper =
   };
 
 /** The row of a field by its id; none for a record that is no field, which the fields stream rejects. */
-const factOf = (record: Json): readonly (readonly [id: string, fact: FieldFact])[] => {
-  try {
-    const { row } = asField(record, {});
-    return [[String(row.id), row]];
-  } catch (cause) {
-    if (cause instanceof BadData) return [];
-    throw cause;
-  }
+const factOf = (record: Json): readonly (readonly [id: string, fact: Row])[] => {
+  const mapped = unlessBad(() => asField(record, {}));
+  return mapped instanceof errors.BadData ? [] : [[String(mapped.row.id), mapped.row]];
 };

@@ -11,16 +11,8 @@ const logsOf = listNamed(endpoint, 'issueChangeLogs');
 const historiesOf = listNamed(endpoint, 'changeHistories');
 const [issueOf, idOf] = [idBy('issueId'), idBy('id')];
 
-/** A change of one of the issues. */
-interface Change {
-  readonly issueId: string;
-  readonly history: Json;
-}
-
-const isChange = (value: Json): value is Change => isObject(value) && typeof value.issueId === 'string';
-
-/** Changes come by time, and issue by issue on each page: an issue may be on several. */
-const changesOf = (body: Json): readonly Change[] =>
+/** Each with its issue. They come by time, and issue by issue on each page: an issue may be on several. */
+const changesOf = (body: Json): readonly Json[] =>
   logsOf(body).flatMap((log) => {
     const issueId = issueOf(log);
     return historiesOf(log).map((history) => ({ issueId, history }));
@@ -36,13 +28,12 @@ export const histories: BulkLists = {
     },
     paging: pageToken(),
     list: changesOf,
-    id: (change) =>
-      isChange(change) && idOf(change.history) ? `${change.issueId} ${idOf(change.history)}` : '',
+    id(change) {
+      const id = idOf(at(change, 'history'));
+      return id && `${issueOf(change)} ${id}`;
+    },
   }),
-  elementOf(change) {
-    if (!isChange(change)) throw new Error('a change without its issue');
-    return { key: change.issueId, record: withText(change.history) };
-  },
+  elementOf: (change) => ({ key: issueOf(change), record: withText(at(change, 'history')) }),
 };
 
 /** Seconds since 1970 stay below this until the year 5138; as milliseconds it is a day of 1973. */

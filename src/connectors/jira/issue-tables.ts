@@ -3,21 +3,10 @@
 import { requiredObject } from '../../core/record-values.ts';
 import type { Child, RowOf } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
-import {
-  bool,
-  day,
-  from,
-  id,
-  instant,
-  original,
-  person,
-  plain,
-  readable,
-  text,
-  whole,
-  word,
-} from './columns.ts';
+import { field, from, original, person, plain, readable } from './columns.ts';
 import { statusCategories, statusCategory, visibility } from './transform/values.ts';
+
+const { id, whole, text, word, bool, day, instant } = field;
 
 const statusMeant = core
   .text('What the status meant when the issue was read: todo, in_progress, done or unknown.')
@@ -192,7 +181,13 @@ const issueChangelog = core.table(
 );
 export type IssueChangeRow = RowOf<typeof issueChangelog>;
 
-/** Who may see a comment or a worklog. */
+/** Who edited a comment or a worklog. */
+const editor = person(
+  'updateAuthor?',
+  'Who edited it last (tracker.users.id); null: none, or no longer known.',
+);
+
+/** Who may see it. */
 const visibleTo = from(
   core.text('Who may see it, e.g. role:Administrators; null: all who see the issue.').nullable(),
   'visibility.type visibility.value visibility.identifier',
@@ -203,10 +198,7 @@ export const comments = readable('comments', 'Comments on issues, one row each, 
   id: id('id', 'Comment id of the source.').key(),
   issue_id: issueId,
   author_id: person('author?', 'The author (tracker.users.id); null: none, or no longer known.'),
-  update_author_id: person(
-    'updateAuthor?',
-    'Who edited it last (tracker.users.id); null: none, or no longer known.',
-  ),
+  update_author_id: editor,
   body: plain('body?', 'The comment as plain text.'),
   body_adf: original('body?', 'The comment as delivered (ADF); null: came as plain text.'),
   visibility: visibleTo,
@@ -227,10 +219,7 @@ export const worklogs = readable('worklogs', 'Time logged on issues, one row per
   id: id('id', 'Worklog id of the source.').key(),
   issue_id: issueId,
   author_id: person('author?', 'Who did the work (tracker.users.id); null: none, or no longer known.'),
-  update_author_id: person(
-    'updateAuthor?',
-    'Who edited it last (tracker.users.id); null: none, or no longer known.',
-  ),
+  update_author_id: editor,
   started_at: instant('started', 'When the work began (UTC).'),
   time_spent_seconds: whole('timeSpentSeconds', 'Duration of the work in seconds.'),
   comment: plain('comment?', 'What was done, as plain text.'),

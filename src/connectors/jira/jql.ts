@@ -13,8 +13,6 @@ import { hours, minutes } from '../../core/time.ts';
 export interface DateForm {
   /** For people: `epoch milliseconds`, `"yyyy-MM-dd HH:mm" in Europe/Berlin`. */
   readonly name: string;
-  /** How far from the instant a literal may be read, in milliseconds. */
-  readonly slack: number;
   /** A literal for `>=` that the server reads as `at` or earlier. */
   from(at: Date): string;
   /** A literal for `<` that the server reads as `at` or later; undefined where it takes no upper bound. */
@@ -31,7 +29,7 @@ export const withoutUpperBound = (form: DateForm): DateForm => ({
 const epoch = (at: Date): string => String(Math.max(0, at.getTime()));
 
 /** Unquoted milliseconds since 1970, absolute. Never negative: the vendor reads `-5` as a relative time. */
-export const epochMillis: DateForm = { name: 'epoch milliseconds', slack: 0, from: epoch, to: epoch };
+export const epochMillis: DateForm = { name: 'epoch milliseconds', from: epoch, to: epoch };
 
 /** More than any zone differs from UTC (UTC-12 to UTC+14, and an hour for a midnight that does not exist). */
 const anyZone = hours(15);
@@ -50,7 +48,6 @@ export const quotedMinutes = (timeZone?: string): DateForm => {
   });
   return {
     name: `"yyyy-MM-dd HH:mm" in ${timeZone ?? `UTC, widened by ${margin / hours(1)} h`}`,
-    slack: 2 * margin + hours(1),
     from: (at) => `"${format.format(at.getTime() - margin)}"`,
     to: (at) => `"${format.format(at.getTime() + margin + minutes(1) - 1)}"`,
   };
@@ -71,7 +68,6 @@ export const days = (quote: '"' | ''): DateForm => {
   const literal = (at: number): string => `${quote}${new Date(at).toISOString().slice(0, 10)}${quote}`;
   return {
     name: `${quote}yyyy-MM-dd${quote}`,
-    slack: hours(24) + anyZone,
     from: (at) => literal(at.getTime() - anyZone),
     to: (at) => literal(at.getTime() + anyZone + hours(24) - 1),
   };

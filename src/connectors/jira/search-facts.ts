@@ -26,8 +26,6 @@ export const pagings = {
 export interface SearchFacts {
   readonly paging: keyof typeof pagings;
   readonly dates: DateForm;
-  /** False where the search takes no upper bound: then counts of windows are worth nothing. */
-  readonly countable: boolean;
   /** True where the search gives changelogs with `expand: 'changelog'`. */
   readonly changelog: boolean;
   readonly everything: Everything;
@@ -128,7 +126,6 @@ export const findFacts = async (options: SearchOptions, signal: AbortSignal): Pr
   return {
     paging,
     dates,
-    countable: dates.to(new Date(0)) !== undefined,
     changelog,
     everything,
     summary: [

@@ -93,8 +93,9 @@ const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Searc
     }
   };
   return async ({ window }, signal) => {
-    const { paging, dates, everything, countable } = await facts(signal);
-    if (!countable) return undefined;
+    const { paging, dates, everything } = await facts(signal);
+    // Without upper bounds, counts of windows are worth nothing.
+    if (dates.to(scope.start) === undefined) return undefined;
     const jql = windowJql(dates, scope, window);
     const fresh = memoizeAsync(async (asked) => {
       if (paging === 'token') return approximately(boundsJql(dates, scope, window), asked);

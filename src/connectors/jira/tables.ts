@@ -7,13 +7,15 @@ import { isObject, type JsonObject, own, wordOf } from '../../core/record-object
 import type { Reading } from '../../core/record-reader.ts';
 import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
-import { bool, from, id, instant, int4, keyText, person, plain, readable, text, word } from './columns.ts';
+import { field, from, person, plain, readable } from './columns.ts';
 import { issueTables } from './issue-tables.ts';
 import { isSystemField } from './transform/field-catalogue.ts';
 import { fieldRoles } from './transform/field-roles.ts';
 import { statusCategories, statusCategory, userId } from './transform/values.ts';
 
 export { issueChildren, issues } from './issue-tables.ts';
+
+const { id, int4, text, keyText, word, bool, instant } = field;
 
 /** True or false; false where the source does not say. */
 const flag = (member: string, about: string) =>
@@ -186,18 +188,8 @@ export const priorities = readable('priorities', 'Issue priorities, one row each
 
 /** All tables of the schema. */
 export const trackerTables: readonly core.DeclaredTable[] = [
-  ...[
-    projects,
-    fields,
-    users,
-    mentionedUsers,
-    groups,
-    groupMembers,
-    boards,
-    sprints,
-    boardSprints,
-    sprintIssues,
-  ],
+  ...[projects, fields, users, mentionedUsers, groups, groupMembers],
+  ...[boards, sprints, boardSprints, sprintIssues],
   ...[statuses, issueTypes, priorities],
   ...issueTables,
 ];

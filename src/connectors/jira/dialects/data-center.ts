@@ -3,7 +3,7 @@
  * API is the cloud's.
  */
 
-import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { Forbidden, Missing } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Http, Json, Request } from '../../../core/request.ts';
 import { instantToDate } from '../../../core/time.ts';
@@ -11,7 +11,7 @@ import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';
 import { epochMillis, quotedMinutes } from '../jql.ts';
 import { at, listOf } from '../lists.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, isAnswer } from './dialect.ts';
 import { historiesOf, issueOf } from './server-records.ts';
 
 /** `version`: as the server states it. */
@@ -37,8 +37,7 @@ const tokenEnds = async (http: Http, signal: AbortSignal): Promise<Date | undefi
     const ends = instantAt(last, 'expiringAt');
     return ends === undefined ? undefined : instantToDate(ends);
   } catch (cause) {
-    if ([Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind))
-      return undefined;
+    if (isAnswer(cause)) return undefined;
     throw cause;
   }
 };

@@ -3,6 +3,7 @@
  * that of Jira Cloud: a dialect turns our requests into the server's and its answers into the cloud's.
  */
 
+import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { DateForm } from '../jql.ts';
 
@@ -23,3 +24,7 @@ export interface Dialect {
   /** When the personal access token of the account ends, where the server lists it. */
   readonly tokenEnds?: (http: Http, signal: AbortSignal) => Promise<Date | undefined>;
 }
+
+/** Whether a server answered, but not what it was asked for. */
+export const isAnswer = (cause: unknown): boolean =>
+  [Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind);

@@ -1,17 +1,17 @@
 /** Which dialect a server speaks: found out once a run, with the account. */
 
-import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { Missing } from '../../../core/errors.ts';
 import { memoizeAsync } from '../../../core/memoize-async.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import { get } from '../../../reading/requests.ts';
-import { type Account, askAccount } from '../account.ts';
+import { type Account, askAccount, nameless } from '../account.ts';
 import { atOurBase } from '../addresses.ts';
 import { sending } from '../client.ts';
 import { textAt } from '../lists.ts';
 import { cloud } from './cloud.ts';
 import { contract } from './contract.ts';
 import { dataCenter } from './data-center.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, isAnswer } from './dialect.ts';
 
 export interface Server {
   readonly dialect: Dialect;
@@ -42,7 +42,7 @@ export const findServer = async (http: Http, plain: Http, signal: AbortSignal): 
       if (!(error instanceof Missing)) throw error;
       // A server that said what it is may lack the endpoints that tell the account.
       if (info === undefined) throw cause;
-      return { isVendor: false, name: undefined, timeZone: undefined, clock: info.date };
+      return nameless(info);
     });
     return { dialect, account };
   }
@@ -54,10 +54,6 @@ const dialectIn = (info: Json, cause: unknown): Dialect | undefined => {
   const isServer = deployment === undefined ? version !== undefined : deployment !== 'Cloud';
   return isServer || (info === undefined && cause instanceof Missing) ? dataCenter(version) : undefined;
 };
-
-/** An answer that is not the one that was asked for. */
-const isAnswer = (cause: unknown): boolean =>
-  [Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind);
 
 /** The same world at every server. */
 export const speaking = (http: Http, server: (signal: AbortSignal) => Promise<Server>): Http => {

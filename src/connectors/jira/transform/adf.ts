@@ -18,10 +18,6 @@ const inline = names(
  */
 type Render = (inside: string, node: JsonObject, index: number, parent: JsonObject) => string;
 
-const fromAttribute =
-  (...names: readonly string[]): Render =>
-  (_, node) =>
-    attribute(node, ...names);
 const cell: Render = (inside) => inside.replaceAll('\n', ' ');
 const task: Render = (inside, node) => hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', inside);
 
@@ -39,7 +35,7 @@ const renderText: Render = (inside, node) => {
 const renders: ReadonlyMap<string, Render> = new Map<string, Render>([
   ['hardBreak', () => '\n'],
   ['mention', (_, node) => attribute(node, 'text', 'id').replace(/^(?=[^@])/, '@')],
-  ['emoji', fromAttribute('text', 'shortName')],
+  ['emoji', (_, node) => attribute(node, 'text', 'shortName')],
   ['date', (_, node) => dayOf(attribute(node, 'timestamp'))],
   ['rule', () => '---'],
   ['media', media],

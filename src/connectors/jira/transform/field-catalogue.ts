@@ -1,9 +1,20 @@
 /** The fields of a site, and those of them that mean something to the warehouse. */
 
+import { Misconfigured } from '../../../core/errors.ts';
 import { names } from '../../../core/record-object.ts';
+import type { MappingFingerprint } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
-import { type FieldRole, fieldRoles, namedFor, namesOf, type OwnFields, roleOf } from './field-roles.ts';
+import {
+  aboutRole,
+  type FieldRole,
+  fieldRoles,
+  isCalled,
+  namedFor,
+  namesOf,
+  type OwnFields,
+  roleOf,
+} from './field-roles.ts';
 
 /**
  * Fields of an issue that become a column or a table. They are asked for by name; other system fields are
@@ -28,14 +39,12 @@ const ids: ReadonlySet<string> = new Set([...systemFields, ...agileFields, ...de
 /** Whether a field is one of the tracker's own, by its id. */
 export const isSystemField = (id: string): boolean => ids.has(id);
 
-/** One field of the site, as a row of `tracker.fields`. */
-export type FieldFact = Row;
-
 /**
  * Any part may be empty: sprints are then recognised by their shape; what else has a role is not known.
  */
 export interface Catalogue {
-  readonly fieldsById: ReadonlyMap<string, FieldFact>;
+  /** Rows of `tracker.fields`. */
+  readonly fieldsById: ReadonlyMap<string, Row>;
   /**
    * Ids of the fields with a role, best first. Company-managed and team-managed projects may each have their own
    * story points, and a site into which others were imported several fields of each; an issue uses one of them.
@@ -49,7 +58,7 @@ export interface Catalogue {
 export const idsOf = ({ byRole }: Catalogue, role: FieldRole): readonly string[] => byRole.get(role) ?? [];
 
 /** Finds the fields that mean something: those that are named in their order, others in that of their ids. */
-export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>, own: OwnFields = {}): Catalogue => {
+export const catalogueOf = (fieldsById: ReadonlyMap<string, Row>, own: OwnFields = {}): Catalogue => {
   const facts = [...fieldsById].sort(([a], [b]) => (a < b ? -1 : 1));
   const inRole = facts.map(([id, fact]) => ({ id, ...roleOf(fact, own) }));
   // An id that no list shows is taken as it is: the lists may be closed to us.
@@ -70,7 +79,7 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>, own: Own
  * English that the list names in the account's language (https://github.com/apache/devlake/issues/3991).
  */
 const byName = (
-  facts: readonly (readonly [id: string, fact: FieldFact])[],
+  facts: readonly (readonly [id: string, fact: Row])[],
   byRole: ReadonlyMap<FieldRole, readonly string[]>,
 ): ReadonlyMap<string, string> => {
   const named = facts.flatMap(([id, fact]) =>
@@ -89,20 +98,35 @@ const byName = (
   return sprint === undefined || isTaken ? found : found.set('Sprint', sprint);
 };
 
-export const noCatalogue: Catalogue = catalogueOf(new Map());
-
 /**
  * Raise it when the same issue becomes other rows, or more of it is asked for: every warehouse then reads all
  * issues once more.
  */
-export const edition = 'edition 7';
+const edition = 'edition 7';
 
-/** What else decides which rows an issue becomes, in words that change when the rows would. */
-export const issuesReadBy = ({ byRole }: Catalogue): string => [...byRole].join('; ');
+/** What decides which rows an issue becomes; its words change when the rows would. */
+export const mappingBy = ({ fieldsById, byRole }: Catalogue, whole: boolean): MappingFingerprint => {
+  const fields = [...fieldsById].flatMap(([id, { custom }]) => (custom === true ? [id] : []));
+  return { edition, words: [...byRole].join('; '), whole, ...(whole && { fields }) };
+};
 
-/** The ids of the site's custom fields. */
-export const customIn = ({ fieldsById }: Catalogue): readonly string[] =>
-  [...fieldsById].flatMap(([id, { custom }]) => (custom === true ? [id] : []));
+/** `story points: Story-Punkte (customfield_10026)`; said where there are any, and always of story points. */
+export const foundIn = ({ fieldsById, byRole }: Catalogue): readonly string[] =>
+  [...byRole].flatMap(([role, ids]) => {
+    const each = ids.map((id) => `${fieldsById.get(id)?.name ?? 'not listed'} (${id})`);
+    if (each.length === 0 && role !== 'story_points') return [];
+    const none = "no field is known by its type or name; TRACKER_STORY_POINTS_FIELDS names a site's own";
+    return `${aboutRole(role)}: ${each.join(', then ') || none}`;
+  });
+
+/** What the configuration names in vain. */
+export const lackingIn = ({ fieldsById }: Catalogue, own: OwnFields): readonly Misconfigured[] =>
+  fieldRoles.flatMap((role) =>
+    namedFor(own, role)
+      .filter((name) => ![...fieldsById.values()].some((field) => isCalled(field, name)))
+      .map((name) => `${aboutRole(role)}: the site shows no field with the id or name ${name}`)
+      .map((lack) => new Misconfigured(lack)),
+  );
 
 /** The key of an issue, as its changes name it: `issuekey` in every language, or the vendor's `Key`. */
 export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fieldId);

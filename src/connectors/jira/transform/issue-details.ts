@@ -4,29 +4,25 @@
  */
 
 import { ExactNumber } from '../../../core/json.ts';
-import type { PageWalk } from '../../../core/paging.ts';
 import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/record-object.ts';
 import { eachPart } from '../../../core/record-parts.ts';
 import { kindOf, Reading } from '../../../core/record-reader.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { BadPart, NestedList, TakeBadPart } from '../../../core/stream.ts';
+import type { BadPart, BulkLists, NestedList, TakeBadPart } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';
 import { histories } from '../histories.ts';
 import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
+import type { detailWalks } from '../lists.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './field-catalogue.ts';
 import type { Issue } from './issue-lists.ts';
 import { authorsIn } from './people.ts';
 import { identityOf } from './values.ts';
 
 /** The walks over the complete lists of one issue. */
-export interface DetailWalks {
-  readonly changelog: PageWalk;
-  readonly comments: PageWalk;
-  readonly worklogs: PageWalk;
-}
+export type DetailWalks = ReturnType<typeof detailWalks>;
 
 interface Owner extends Issue {
   readonly key: string;
@@ -41,78 +37,73 @@ interface Details {
   readonly people: Row[];
 }
 
+/** One of the lists: where it is in a record, and how its elements become rows. */
+interface List<T extends Row> {
+  readonly child: keyof DetailWalks;
+  readonly holder: JsonObject;
+  readonly key: string;
+  readonly name: string;
+  readonly path: string;
+  /** What errors call the table, and an element that was fetched. */
+  readonly table: string;
+  readonly noun: string;
+  readonly bulk?: BulkLists;
+  readonly read: (r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
+}
+
 /** All three lists, and the keys that the changelog names. */
 export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): Details => {
   const details: Details = { children: {}, nestedLists: [], people: [] };
+  const { id: issue_id, fields: holder } = owner;
   addChangelog(details, owner, record, catalogue);
-  addList(details, owner, 'comment', 'comments', comments);
-  addList(details, owner, 'worklog', 'worklogs', worklogs);
+  const ofTable = (key: string, child: 'comments' | 'worklogs', table: Readable) =>
+    addList(details, owner, {
+      ...{ child, holder, key, name: child, path: `fields.${key}`, table: nameOf(table), noun: key },
+      read: (r, element) => [table.rowOf(r, requireRecord(r, element), { issue_id })],
+    });
+  ofTable('comment', 'comments', comments);
+  ofTable('worklog', 'worklogs', worklogs);
   return details;
 };
 
-const addChangelog = (
+/** Adds the rows of a list that came complete, else how to fetch it. `came`: what could be read of it. */
+const addList = <T extends Row>(
   { children, nestedLists, people }: Details,
-  owner: Owner,
-  record: JsonObject,
-  catalogue: Catalogue,
-): void => {
-  const { r, id } = owner;
-  const { records, complete, stated } = delivered(r, record, 'changelog', 'histories', 'changelog');
+  { r, id, walks }: Owner,
+  { child, holder, key, name, path, table, noun, bulk, read }: List<T>,
+) => {
+  const { records, complete, stated } = delivered(r, holder, key, name, path);
   people.push(...authorsIn(records));
-  const given = { issue_id: String(id) };
-  // A truncated list is read, too, for the keys in it; what is bad in it comes again with the list itself.
+  const given = () => ({ issue_id: String(id) });
+  // What is bad in a truncated list comes again with the list itself.
   const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;
-  const read = (history: Json, at: number) =>
-    changesOf(r.element('changelog.histories', at), id, history, catalogue, take);
-  const changelog = eachPart('changelog', records, read, take, () => given);
-  const keys = keysOf(owner, changelog, take);
-  children.keys = keys;
-  if (complete) {
-    children.changelog = changelog;
-    return;
-  }
-  const walk = owner.walks().changelog;
-  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly IssueChangeRow[] => {
-    const readAlone = (history: Json) => changesOf(readingOf(id, history), id, history, catalogue, bad);
-    return eachPart('changelog', eachOnce(fetched), readAlone, bad, () => given);
+  const readInside = (element: Json, at: number) => read(r.row(`${path}.${name}`, at), element, take);
+  const came = eachPart(child, records, readInside, take, given);
+  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly T[] => {
+    const readAlone = (element: Json) =>
+      read(new Reading(table, `issue ${id}: ${noun}`, element), element, bad);
+    return eachPart(child, eachOnce(fetched), readAlone, bad, given);
   };
+  const list = complete ? undefined : { walk: walks()[child], stated, ...(bulk && { bulk }) };
+  if (list === undefined) children[child] = came;
+  else nestedLists.push({ ...list, child, shown: idsOf(records), rows, mentions: authorsIn });
+  return { came, take, rows, list };
+};
+
+const addChangelog = (details: Details, owner: Owner, record: JsonObject, catalogue: Catalogue): void => {
+  const { came, take, rows, list } = addList(details, owner, {
+    ...{ child: 'changelog', holder: record, key: 'changelog', name: 'histories', path: 'changelog' },
+    ...{ table: 'tracker.issue_changelog', noun: 'change', bulk: histories },
+    read: (r, history, bad) => changesOf(r, owner.id, history, catalogue, bad),
+  });
+  const keys = keysOf(owner, came, take);
+  details.children.keys = keys;
+  if (list === undefined) return;
   const seen = new Set(keys.map(({ key }) => key));
-  const list = { walk, bulk: histories, stated };
   // What of the changes is bad is told by `rows`.
   const newKeys = (fetched: readonly Json[], bad?: TakeBadPart) =>
     keysOf(owner, rows(fetched, ignore), bad).filter(({ key }) => !seen.has(key));
-  nestedLists.push(
-    { ...list, child: 'changelog', shown: idsOf(records), rows, mentions: authorsIn },
-    { ...list, child: 'keys', rows: newKeys },
-  );
-};
-
-/** Comments or worklogs. */
-const addList = (
-  { children, nestedLists, people }: Details,
-  { r, id, fields, walks }: Owner,
-  field: 'comment' | 'worklog',
-  child: 'comments' | 'worklogs',
-  table: Readable,
-): void => {
-  const path = `fields.${field}`;
-  const { records, complete, stated } = delivered(r, fields, field, child, path);
-  people.push(...authorsIn(records));
-  const rowOf = (reading: Reading, record: Json): readonly Row[] => [
-    table.rowOf(reading, requireRecord(reading, record), { issue_id: id }),
-  ];
-  const given = () => ({ issue_id: String(id) });
-  if (complete) {
-    const read = (record: Json, at: number) => rowOf(r.row(`${path}.${child}`, at), record);
-    children[child] = r.parts(child, records, read, given);
-    return;
-  }
-  const readAlone = (record: Json) =>
-    rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record);
-  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly Row[] =>
-    eachPart(child, eachOnce(fetched), readAlone, bad, given);
-  const shown = idsOf(records);
-  nestedLists.push({ child, walk: walks()[child], shown, stated, rows, mentions: authorsIn });
+  details.nestedLists.push({ ...list, child: 'keys', rows: newKeys });
 };
 
 /**
@@ -166,9 +157,6 @@ const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);
 const itemKeys = names('field fieldtype fieldId from fromString to toString');
 
 const ignore: TakeBadPart = () => undefined;
-
-const readingOf = (issueId: Integer, history: Json): Reading =>
-  new Reading('tracker.issue_changelog', `issue ${issueId}: change`, history);
 
 /**
  * One row a changed field. A change is history: a field that cannot be read goes to `bad`, nothing is left null.

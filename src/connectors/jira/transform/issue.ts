@@ -2,18 +2,7 @@
 
 import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
-import {
-  day,
-  decimal,
-  id,
-  integer,
-  object,
-  requiredId,
-  requiredKey,
-  requiredObject,
-  requireRecord,
-  text,
-} from '../../../core/record-values.ts';
+import * as values from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Transform } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
@@ -45,12 +34,14 @@ export const issueMapper =
   (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks): Transform =>
   (record) => {
     const r = new Reading('tracker.issues', 'issue', record, 'fields.');
-    const whole = requireRecord(r, record);
-    const issue = { r, id: requiredId(r, whole, 'id'), fields: requiredObject(r, whole, 'fields') };
-    const key = requiredKey(r, whole, 'key');
+    const whole = values.requireRecord(r, record);
+    const id = values.requiredId(r, whole, 'id');
+    const fields = values.requiredObject(r, whole, 'fields');
+    const issue = { r, id, fields };
+    const key = values.requiredKey(r, whole, 'key');
 
-    const custom = customFields(r, issue.fields, catalogue);
-    const epic = epicOf(r, issue.fields, idsOf(catalogue, 'epic_link'));
+    const custom = customFields(r, fields, catalogue);
+    const epic = epicOf(r, fields, idsOf(catalogue, 'epic_link'));
     const flagged = idsOf(catalogue, 'flagged');
     const labels = lists.labelsOf(issue);
     const components = lists.componentsOf(issue);
@@ -59,38 +50,29 @@ export const issueMapper =
     const links = lists.linksOf(issue);
     const sprints = lists.sprintsOf(issue, custom.sprintFields);
     const versions = { rows: [...fixed.rows, ...affected.rows], whole: fixed.whole && affected.whole };
-    const details = detailsOf({ ...issue, key, walks: () => walksOf(String(issue.id)) }, whole, catalogue);
+    const details = detailsOf({ ...issue, key, walks: () => walksOf(String(id)) }, whole, catalogue);
     r.keepUnknown(whole, recordKeys, 'record.');
 
-    const row = issues.rowOf(r, issue.fields, {
+    const row = issues.rowOf(r, fields, {
       epic_id: epic.id,
       epic_key: epic.key,
-      id: issue.id,
+      id,
       key,
       labels: labels.rows,
       components: lists.namesOf(components),
       fix_versions: lists.namesOf(fixed),
       affects_versions: lists.namesOf(affected),
-      story_points: firstSet(decimal, r, issue.fields, idsOf(catalogue, 'story_points')),
-      start_date: firstSet(day, r, issue.fields, idsOf(catalogue, 'start_date')),
-      is_flagged: flagged.length === 0 ? null : flagged.some((field) => isFilled(issue.fields[field])),
-      team: firstSet(teamName, r, issue.fields, idsOf(catalogue, 'team')),
+      story_points: firstSet(values.decimal, r, fields, idsOf(catalogue, 'story_points')),
+      start_date: firstSet(values.day, r, fields, idsOf(catalogue, 'start_date')),
+      is_flagged: flagged.length === 0 ? null : flagged.some((field) => isFilled(fields[field])),
+      team: firstSet(teamName, r, fields, idsOf(catalogue, 'team')),
       custom_fields: custom.json,
     });
     const { children, nestedLists } = details;
-    children.labels = [...new Set(labels.rows)].map((label) => ({ issue_id: issue.id, label }));
-    children.components = components.rows;
-    children.versions = versions.rows;
-    children.links = links.rows;
-    children.sprints = sprints.rows;
-    const found: Readonly<Record<string, lists.Found<unknown>>> = {
-      labels,
-      components,
-      versions,
-      links,
-      sprints,
-    };
-    const partial = Object.keys(found).filter((name) => found[name]?.whole !== true);
+    const labelRows = [...new Set(labels.rows)].map((label) => ({ issue_id: id, label }));
+    const found = { labels: { ...labels, rows: labelRows }, components, versions, links, sprints };
+    for (const [name, { rows }] of Object.entries<lists.Found>(found)) children[name] = rows;
+    const partial = Object.entries(found).flatMap(([name, { whole }]) => (whole ? [] : [name]));
     return {
       row,
       children,
@@ -159,7 +141,7 @@ const isOption = (value: JsonObject): boolean => {
 
 /** The value of the first of these fields that is set. */
 const firstSet = (
-  read: typeof text,
+  read: typeof values.text,
   r: Reading,
   fields: JsonObject,
   keys: readonly string[],
@@ -177,10 +159,10 @@ const isFilled = (value: Json): boolean => Array.isArray(value) && value.length 
 /** The name of a team, `{id, name, title}`; a server of one's own gives its id alone. */
 const teamName = (r: Reading, fields: JsonObject, key: string, path?: string): string | null => {
   const value = own(fields, key);
-  if (!isObject(value)) return typeof value === 'number' ? String(value) : text(r, fields, key, path);
+  if (!isObject(value)) return typeof value === 'number' ? String(value) : values.text(r, fields, key, path);
   return (
-    text(r, value, 'name', `${path}.name`) ??
-    text(r, value, 'title', `${path}.title`) ??
+    values.text(r, value, 'name', `${path}.name`) ??
+    values.text(r, value, 'title', `${path}.title`) ??
     wordOf(own(value, 'id'))
   );
 };
@@ -189,20 +171,20 @@ const teamName = (r: Reading, fields: JsonObject, key: string, path?: string): s
  * The epic: `epic` of the agile API, else the parent where that is an epic, else the key in the epic link.
  */
 const epicOf = (r: Reading, fields: JsonObject, epicLinks: readonly string[]) => {
-  const stated = object(r, fields, 'epic', 'fields.epic');
-  const parent = object(r, fields, 'parent', 'fields.parent');
+  const stated = values.object(r, fields, 'epic', 'fields.epic');
+  const parent = values.object(r, fields, 'parent', 'fields.parent');
   const epic = stated ?? (parent !== null && isEpic(r, parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
-    id: epic && id(r, epic, 'id', `${path}.id`),
-    key: (epic && text(r, epic, 'key', `${path}.key`)) ?? firstSet(text, r, fields, epicLinks),
+    id: epic && values.id(r, epic, 'id', `${path}.id`),
+    key: (epic && values.text(r, epic, 'key', `${path}.key`)) ?? firstSet(values.text, r, fields, epicLinks),
   };
 };
 
 /** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */
 const isEpic = (r: Reading, parent: JsonObject): boolean => {
-  const fields = object(r, parent, 'fields', 'fields.parent.fields');
-  const type = fields && object(r, fields, 'issuetype', 'fields.parent.fields.issuetype');
+  const fields = values.object(r, parent, 'fields', 'fields.parent.fields');
+  const type = fields && values.object(r, fields, 'issuetype', 'fields.parent.fields.issuetype');
   const path = 'fields.parent.fields.issuetype.hierarchyLevel';
-  return isObject(type) && integer(r, type, 'hierarchyLevel', path) === 1;
+  return isObject(type) && values.integer(r, type, 'hierarchyLevel', path) === 1;
 };

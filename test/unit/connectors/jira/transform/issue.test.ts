@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { issueChildren, issues } from '../../../../../src/connectors/jira/tables.ts';
-import {
-  catalogueOf,
-  type FieldFact,
-  noCatalogue,
-} from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
+import { catalogueOf } from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { partRowsBy } from '../../../../../src/connectors/jira/transform/issue-parts.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
 import { ExactNumber, parseJson } from '../../../../../src/core/json.ts';
@@ -28,6 +24,8 @@ import {
   without,
 } from './issue-record.ts';
 
+/** Of a site whose fields are not known. */
+const noCatalogue = catalogueOf(new Map());
 const words = (text: string): readonly string[] => text.split(' ');
 const json = (text: unknown): unknown => JSON.parse(String(text));
 
@@ -35,7 +33,7 @@ const json = (text: unknown): unknown => JSON.parse(String(text));
 const customFieldsOf = (fields: Readonly<Record<string, readonly [name: string, custom: string | null]>>) =>
   catalogueOf(
     new Map(
-      Object.entries(fields).map(([id, [name, schema_custom]]): [string, FieldFact] => [
+      Object.entries(fields).map(([id, [name, schema_custom]]): [string, Row] => [
         id,
         { name, custom: schema_custom !== null, schema_custom, schema_type: 'number' },
       ]),
