@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, own, wordOf } from '../../../core/record-object.ts';
 import { kindOf, type Reading } from '../../../core/record-reader.ts';
 import { lastOfEach } from '../../../core/record-table.ts';
-import { id, keyText, object, requiredId, text } from '../../../core/record-values.ts';
+import { id, keyText, object, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Integer, Row } from '../../../core/table.ts';
 import type { Readable } from '../columns.ts';
@@ -34,50 +34,47 @@ const listIn = ({ r, fields }: Issue, field: string): Found<Json> => {
   return { rows: [], whole: false };
 };
 
+/** What is read of each element, with what a part needs to be read by itself. Others are rejected by themselves. */
+const partsOf = <T>(
+  { r, id }: Issue,
+  field: string,
+  child: string,
+  elements: readonly Json[],
+  read: (at: Reading, element: Json) => T,
+): readonly T[] =>
+  r.parts(
+    child,
+    elements,
+    (element, index) => [read(r.element(`fields.${field}`, index), element)],
+    () => ({ issue_id: String(id), field }),
+  );
+
 /** Labels in the order of the source. */
 export const labelsOf = (issue: Issue): Found<string> => {
   const { rows: elements, whole } = listIn(issue, 'labels');
-  const read = (label: Json, index: number): readonly string[] => {
-    const at = issue.r.element('fields.labels', index);
-    if (typeof label !== 'string')
-      throw at.reject('bad_type', '', `has ${kindOf(label)} as %, expected text`);
-    return [keyText(at, '', label)];
-  };
-  const rows = issue.r.parts('labels', elements, read, () => issueOf(issue));
+  const rows = partsOf(issue, 'labels', 'labels', elements, (at, label) => {
+    if (typeof label === 'string') return keyText(at, '', label);
+    throw at.reject('bad_type', '', `has ${kindOf(label)} as %, expected text`);
+  });
   return { rows, whole };
 };
 
-const noRows: readonly Row[] = [];
-
-/** What a part of an issue needs to be read by itself. */
-const issueOf = (issue: Issue, field?: string): Json => ({
-  issue_id: String(issue.id),
-  ...(field && { field }),
-});
-
-/** The columns of an element that its list or the issue gives. Throws `BadData`. */
-type Completion = (issue: Issue, at: Reading, element: JsonObject) => Row;
-
-const ofIssue: Completion = (issue) => ({ issue_id: issue.id });
-
-/** One row an element with a numeric id, the last of each key. Other elements are rejected by themselves. */
+/**
+ * One row an element, the last of each key. `given`: the columns of an element that its list gives, beside the
+ * issue. Throws `BadData`.
+ */
 const rowsOf = (
   issue: Issue,
   field: string,
   child: string,
   table: Readable,
+  given?: (at: Reading, element: JsonObject) => Row,
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
-  given: Completion = ofIssue,
 ): Found => {
-  if (elements.length === 0) return { rows: noRows, whole };
-  const read = (element: Json, index: number): readonly Row[] => {
-    const at = issue.r.element(`fields.${field}`, index);
-    if (!isObject(element))
-      throw at.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
-    requiredId(at, element, 'id');
-    return [table.rowOf(at, element, given(issue, at, element))];
-  };
-  const rows = issue.r.parts(child, elements, read, () => issueOf(issue, field));
+  const rows = partsOf(issue, field, child, elements, (at, element) => {
+    if (isObject(element)) return table.rowOf(at, element, { issue_id: issue.id, ...given?.(at, element) });
+    throw at.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
+  });
   return { rows: lastOfEach(table, rows), whole };
 };
 
@@ -86,8 +83,7 @@ export const componentsOf = (issue: Issue): Found =>
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Found =>
-  rowsOf(issue, field, 'versions', issueVersions, undefined, () => ({
-    issue_id: issue.id,
+  rowsOf(issue, field, 'versions', issueVersions, () => ({
     kind: field === 'versions' ? 'affected' : 'fix',
   }));
 
@@ -101,14 +97,13 @@ export const namesOf = ({ rows }: Found): readonly string[] =>
  * twice, from each side.
  */
 export const linksOf = (issue: Issue): Found =>
-  rowsOf(issue, 'issuelinks', 'links', issueLinks, undefined, (_issue, at, link) => {
+  rowsOf(issue, 'issuelinks', 'links', issueLinks, (at, link) => {
     const outward = object(at, link, 'outwardIssue');
     const inward = object(at, link, 'inwardIssue');
     const isInward = inward !== null && (outward === null || wordOf(own(outward, 'id')) === String(issue.id));
     const other = isInward ? inward : outward;
     if (other === null) throw at.reject('missing_field', 'outwardIssue', 'has neither % nor an inwardIssue');
     return {
-      issue_id: issue.id,
       direction: isInward ? 'inward' : 'outward',
       other_issue_id: id(at, other, 'id', 'other.id'),
       other_issue_key: text(at, other, 'key', 'other.key'),
@@ -135,7 +130,7 @@ export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found 
     const value = own(issue.fields, field) ?? null;
     if (value === null) return [];
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
-    return [rowsOf(issue, field, 'sprints', issueSprints, list)];
+    return [rowsOf(issue, field, 'sprints', issueSprints, undefined, list)];
   });
   const rows = found.flatMap((each) => each.rows);
   return { rows: lastOfEach(issueSprints, rows), whole: found.every(({ whole }) => whole) };
