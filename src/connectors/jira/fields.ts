@@ -14,7 +14,7 @@ import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
 import { transformOf } from './columns.ts';
-import { listing } from './lists.ts';
+import { isNotGiven, listing } from './lists.ts';
 import { fields } from './tables.ts';
 import {
   agileFields,
@@ -29,15 +29,9 @@ import { type OwnFields, roleOf } from './transform/field-roles.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 
+/** The vendor gives it to administrators. */
 const search = listing(fieldSearch, firstThatFits(cursor(), offset(), bareArray()), { maxResults: 100 });
 const plain = listing('/rest/api/3/field', single());
-
-/**
- * Whether a list is not on the server, or not shown to this account (the vendor gives the search to
- * administrators).
- */
-const isNotGiven = (cause: unknown): boolean =>
-  [errors.Forbidden, errors.Refused, errors.Missing].some((kind) => cause instanceof kind);
 
 /**
  * The contract does not have the second list: any answer but a list is as good as none, unless it is about

@@ -5,6 +5,7 @@ import type { Json } from '../../core/request.ts';
 import type { BulkLists } from '../../core/stream.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { pageToken } from '../../reading/paginators.ts';
+import { post } from './lists.ts';
 
 const endpoint = '/rest/api/3/changelog/bulkfetch';
 const logsOf = listNamed(endpoint, 'issueChangeLogs');
@@ -22,10 +23,7 @@ const changesOf = (body: Json): readonly Json[] =>
 export const histories: BulkLists = {
   most: 1000,
   walk: (issueIds) => ({
-    first: {
-      ...{ method: 'POST', path: endpoint, endpoint },
-      body: { issueIdsOrKeys: issueIds, maxResults: 10_000 },
-    },
+    first: post(endpoint, { issueIdsOrKeys: issueIds, maxResults: 10_000 }),
     paging: pageToken(),
     list: changesOf,
     id(change) {

@@ -2,6 +2,7 @@
  * The tracker's lists: how a list is found in an answer, and the walks over lists whose records have an id.
  */
 
+import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk, Paging } from '../../core/paging.ts';
 import type { Request } from '../../core/request.ts';
 import { idBy, listNamed } from '../../reading/offset-list.ts';
@@ -11,6 +12,15 @@ export { at, idBy, textAt } from '../../reading/offset-list.ts';
 
 /** A bare array, `values`, `issues`, or the single array of the envelope; throws as `listNamed`. */
 export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');
+
+/** Whether a list is not on the server, or not shown to this account. */
+export const isNotGiven = (cause: unknown): cause is Forbidden | Missing | Refused =>
+  cause instanceof Forbidden || cause instanceof Missing || cause instanceof Refused;
+
+/** A POST request that only reads. */
+export const post = (endpoint: string, body: NonNullable<Request['body']>): Request => ({
+  ...{ method: 'POST', path: endpoint, endpoint, body },
+});
 
 /**
  * The GET walk over a list; `path` where the endpoint has an owner's id in it, `id` where records have

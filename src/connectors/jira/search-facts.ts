@@ -1,6 +1,7 @@
 /** What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a run. */
 
 import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
+import type { PageWalk } from '../../core/paging.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
 import { instantToDate, seconds } from '../../core/time.ts';
@@ -8,23 +9,23 @@ import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
 import { type DateForm, epochMillis, type Scope, windowJql, withoutUpperBound } from './jql.ts';
-import { at, idBy, listOf, textAt } from './lists.ts';
+import { at, idBy, listOf, post, textAt } from './lists.ts';
 
 export const searchEndpoint = '/rest/api/3/search/jql';
-export const issuesOf = listOf(searchEndpoint);
-export const idOf = idBy('id');
+const issuesOf = listOf(searchEndpoint);
+const idOf = idBy('id');
 
 /**
  * How searches are paged: the contract and Jira Data Center by `startAt`, with totals; Jira Cloud by
  * `nextPageToken`, without.
  */
-export const pagings = {
-  offset: { summary: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
-  token: { summary: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
+const pagings = {
+  offset: { summary: 'offset paging with totals', hasTotals: true, paging: offset(), mostIds: 100 },
+  token: { summary: 'page tokens, no totals', hasTotals: false, paging: pageToken(), mostIds: 5000 },
 } as const;
 
 export interface SearchFacts {
-  readonly paging: keyof typeof pagings;
+  readonly paging: (typeof pagings)[keyof typeof pagings];
   readonly dates: DateForm;
   /** True where the search gives changelogs with `expand: 'changelog'`. */
   readonly changelog: boolean;
@@ -60,23 +61,24 @@ export interface SearchOptions {
 }
 
 /** The fields of the search body, e.g. `jql`, `maxResults`, `fields`. */
-export type SearchBody = NonNullable<Request['body']>;
+type SearchBody = NonNullable<Request['body']>;
 
 interface SearchAnswer {
   readonly body: Json;
   readonly issues: readonly Json[];
 }
 
-export const searchRequest = (body: SearchBody): Request => ({
-  method: 'POST',
-  path: searchEndpoint,
-  endpoint: searchEndpoint,
-  body,
+/** A walk over what a search finds. */
+export const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
+  first: post(searchEndpoint, { ...body, ...(paging.hasTotals && { startAt: 0 }) }),
+  paging: paging.paging,
+  list: issuesOf,
+  id: idOf,
 });
 
 /** One search. Throws what `Http.send` throws, and `UnexpectedContent` where the answer has no list. */
 export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Promise<SearchAnswer> => {
-  const { body: answer } = await http.send(searchRequest(body), signal);
+  const { body: answer } = await http.send(post(searchEndpoint, body), signal);
   return { body: answer, issues: issuesOf(answer) };
 };
 
@@ -84,11 +86,9 @@ export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Pr
  * Searches for `created` of one issue unless `more` says otherwise; gives the refusal of a search that the
  * server does not understand (400, 422).
  */
-type Ask = (jql: string, more?: Partial<SearchBody>) => Promise<SearchAnswer | Refused>;
-
 const askerOf =
-  (http: Http, signal: AbortSignal): Ask =>
-  async (jql, more) => {
+  (http: Http, signal: AbortSignal) =>
+  async (jql: string, more?: SearchBody): Promise<SearchAnswer | Refused> => {
     try {
       return await ask(http, { jql, maxResults: 1, fields: ['created'], ...more }, signal);
     } catch (cause) {
@@ -97,15 +97,11 @@ const askerOf =
     }
   };
 
+type Ask = ReturnType<typeof askerOf>;
+
 /** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant. */
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
   instantAt(at(record, 'fields'), field);
-
-/** The total that an answer states. */
-export const totalOf = (body: Json): number | undefined => {
-  const total = at(body, 'total');
-  return typeof total === 'number' ? total : undefined;
-};
 
 /** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
 export const findFacts = async (options: SearchOptions, signal: AbortSignal): Promise<SearchFacts> => {
@@ -129,7 +125,7 @@ export const findFacts = async (options: SearchOptions, signal: AbortSignal): Pr
     changelog,
     everything,
     summary: [
-      `search: ${pagings[paging].summary}`,
+      `search: ${paging.summary}`,
       `dates: ${dates.name}${landmark === undefined ? ' (not confirmed by an issue)' : ''}`,
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],
@@ -186,9 +182,10 @@ const landmarkOf = (issue: Json): Landmark | undefined => {
 
 /** A page token decides, where there is one; a total or a place without one means offsets. */
 const pagingOf = (body: Json, isVendor: boolean): SearchFacts['paging'] => {
-  if (textAt(body, 'nextPageToken')) return 'token';
-  if (totalOf(body) !== undefined || typeof at(body, 'startAt') === 'number') return 'offset';
-  if (isVendor || typeof at(body, 'isLast') === 'boolean') return 'token';
+  if (textAt(body, 'nextPageToken')) return pagings.token;
+  if ([at(body, 'total'), at(body, 'startAt')].some((each) => typeof each === 'number'))
+    return pagings.offset;
+  if (isVendor || typeof at(body, 'isLast') === 'boolean') return pagings.token;
   throw new UnexpectedContent(`${searchEndpoint}: the answer has neither total nor nextPageToken nor isLast`);
 };
 

@@ -1,25 +1,12 @@
 /** The issue search, as the issues stream uses it. */
 
-import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
 import { boundsJql, windowJql } from './jql.ts';
-import { at } from './lists.ts';
-import {
-  ask,
-  findChanges,
-  findFacts,
-  idOf,
-  issuesOf,
-  pagings,
-  type SearchBody,
-  type SearchFacts,
-  type SearchOptions,
-  searchRequest,
-  totalOf,
-} from './search-facts.ts';
+import { at, isNotGiven, post } from './lists.ts';
+import { ask, findChanges, findFacts, type SearchFacts, type SearchOptions, walkOf } from './search-facts.ts';
 
 export interface Search {
   /** What every walk is restricted to, in words that change when it does. */
@@ -50,30 +37,19 @@ export const openSearch = (options: SearchOptions): Search => {
     },
     async ids({ window }, signal) {
       const found = await facts(signal);
-      const { mostIds } = pagings[found.paging];
-      return walkOf(found, {
-        jql: windowJql(found.dates, scope, window),
-        maxResults: mostIds,
-        fields: ['id'],
-      });
+      const jql = windowJql(found.dates, scope, window);
+      return walkOf(found, { jql, maxResults: found.paging.mostIds, fields: ['id'] });
     },
     async inSprint(sprintId, signal) {
       const found = await facts(signal);
-      if (found.paging !== 'token') return undefined;
+      if (found.paging.hasTotals) return undefined;
       const jql = `sprint = ${sprintId} ORDER BY key ASC`;
-      return walkOf(found, { jql, maxResults: pagings.token.mostIds, fields: ['id'] });
+      return walkOf(found, { jql, maxResults: found.paging.mostIds, fields: ['id'] });
     },
     count: countsOf(options, facts),
     changes: memoizeAsync((signal) => findChanges(options, facts, signal)),
   };
 };
-
-const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
-  first: searchRequest({ ...body, ...pagings[paging].first }),
-  paging: pagings[paging].paging(),
-  list: issuesOf,
-  id: idOf,
-});
 
 /** Totals by query, each asked for once: the contract says that computing one can be costly. */
 const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Search['count'] => {
@@ -83,11 +59,11 @@ const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Searc
     if (!hasApproximateCount) return undefined;
     const endpoint = '/rest/api/3/search/approximate-count';
     try {
-      const { body } = await http.send({ method: 'POST', path: endpoint, endpoint, body: { jql } }, signal);
+      const { body } = await http.send(post(endpoint, { jql }), signal);
       const count = at(body, 'count');
       return typeof count === 'number' ? count : undefined;
     } catch (cause) {
-      if (!(cause instanceof Missing || cause instanceof Forbidden || cause instanceof Refused)) throw cause;
+      if (!isNotGiven(cause)) throw cause;
       hasApproximateCount = false;
       return undefined;
     }
@@ -98,10 +74,11 @@ const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Searc
     if (dates.to(scope.start) === undefined) return undefined;
     const jql = windowJql(dates, scope, window);
     const fresh = memoizeAsync(async (asked) => {
-      if (paging === 'token') return approximately(boundsJql(dates, scope, window), asked);
+      if (!paging.hasTotals) return approximately(boundsJql(dates, scope, window), asked);
       // The answer that showed the paging stated the total of this query.
-      if (jql === everything.jql) return totalOf(everything.answer.body);
-      return totalOf((await ask(http, { jql, maxResults: 1, fields: ['id'] }, asked)).body);
+      if (jql === everything.jql) return paging.paging.total(everything.answer.body);
+      const { body } = await ask(http, { jql, maxResults: 1, fields: ['id'] }, asked);
+      return paging.paging.total(body);
     });
     const count = counts.get(jql) ?? fresh;
     counts.set(jql, count);

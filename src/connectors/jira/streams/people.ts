@@ -1,12 +1,12 @@
 /** Users, groups and their members. */
 
-import { Forbidden, Missing, Refused } from '../../../core/errors.ts';
+import { Forbidden, Missing } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Http } from '../../../core/request.ts';
 import type { Afterwards, Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
 import { cheapest, existsAt } from '../account.ts';
-import { idBy, listing } from '../lists.ts';
+import { idBy, isNotGiven, listing } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, relations, type Tracker } from './stream.ts';
 
@@ -57,14 +57,14 @@ const firstAvailable = async (
   walks: readonly PageWalk[],
   signal: AbortSignal,
 ): Promise<PageWalk> => {
-  let reason: Forbidden | Refused | Missing | undefined;
+  let reason: unknown;
   for (const walk of walks) {
     try {
       const query = { ...walk.first.query, maxResults: 1 };
       const { body } = await http.send({ ...walk.first, query }, signal);
       if (!(reason instanceof Forbidden) || walk.list(body).length > 0) return walk;
     } catch (cause) {
-      if (!(cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing)) throw cause;
+      if (!isNotGiven(cause)) throw cause;
       if (reason === undefined || reason instanceof Missing) reason = cause;
     }
   }
@@ -102,14 +102,8 @@ export const groups = ({ http, groups: configured }: Tracker): Stream =>
         if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
         if (configured.length > 0) return named(configured);
         const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
-        if (cause instanceof Missing)
-          throw new Missing(
-            `the server has no list of all groups, so ${what}: ${cause.message}`,
-            cause.status,
-            {
-              cause,
-            },
-          );
+        const lacks = `the server has no list of all groups, so ${what}: ${cause.message}`;
+        if (cause instanceof Missing) throw new Missing(lacks, cause.status, { cause });
         const closed = `these credentials may not list groups: give them ${browse}, or ${what}`;
         throw new Forbidden(closed, { cause });
       }
