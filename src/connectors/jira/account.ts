@@ -1,11 +1,11 @@
 /** The account that Tidemark uses, and whether the server accepts its credentials. */
 
+import { timeZone as zoneName } from '../../config/values.ts';
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
 import { baseOf } from './addresses.ts';
-import { isTimeZone } from './jql.ts';
-import { textAt } from './lists.ts';
+import { at, textAt } from './lists.ts';
 
 /** What the server says of the account. */
 export interface Account {
@@ -64,24 +64,16 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
     throw new UnexpectedContent(
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,
     );
-  const zone = textAt(body, 'timeZone');
-  const timeZone = zone && isTimeZone(zone) ? zone : undefined;
+  const timeZone = zoneName.safeParse(at(body, 'timeZone')).data;
   return { isVendor: true, name, timeZone, site: baseOf(textAt(body, 'self') ?? ''), clock: date };
 };
 
 /** The answer, or that the endpoint does not exist or is closed to us. */
-const answerOf = async (
-  http: Http,
-  request: Request,
-  signal: AbortSignal,
-): Promise<Answer | Missing | Forbidden> => {
-  try {
-    return await http.send(request, signal);
-  } catch (cause) {
+const answerOf = (http: Http, request: Request, signal: AbortSignal) =>
+  http.send(request, signal).catch((cause: unknown) => {
     if (cause instanceof Missing || cause instanceof Forbidden) return cause;
     throw cause;
-  }
-};
+  });
 
 /**
  * Whether an entity still exists. A 404 counts only while the credentials are accepted: the vendor answers 404 to everything that it hides.

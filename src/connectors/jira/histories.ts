@@ -1,6 +1,5 @@
 /** The changelogs of many issues at once (the vendor's OpenAPI, `POST /rest/api/3/changelog/bulkfetch`). */
 
-import { isObject } from '../../core/record-object.ts';
 import type { Json } from '../../core/request.ts';
 import type { BulkLists } from '../../core/stream.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
@@ -31,19 +30,6 @@ export const histories: BulkLists = {
       return id && `${issueOf(change)} ${id}`;
     },
   }),
-  elementOf: (change) => ({ key: issueOf(change), record: withText(at(change, 'history')) }),
-};
-
-/** Seconds since 1970 stay below this until the year 5138; as milliseconds it is a day of 1973. */
-const mostSeconds = 1e11;
-
-/**
- * `created` is a number of seconds in the vendor's example (1492070429) and text in recorded answers; a larger
- * number is milliseconds. The list of one issue has text.
- */
-const withText = (history: Json): Json => {
-  const created = at(history, 'created');
-  if (!isObject(history) || typeof created !== 'number') return history;
-  const date = new Date(created < mostSeconds ? created * 1000 : created);
-  return Number.isNaN(date.getTime()) ? history : { ...history, created: date.toISOString() };
+  // `created` is a number of seconds in the vendor's example (1492070429) and text in recorded answers.
+  elementOf: (change) => ({ key: issueOf(change), record: at(change, 'history') }),
 };

@@ -53,16 +53,6 @@ export const quotedMinutes = (timeZone?: string): DateForm => {
   };
 };
 
-/** Whether this machine knows a time zone. */
-export const isTimeZone = (timeZone: string): boolean => {
-  try {
-    return new Intl.DateTimeFormat('sv-SE', { timeZone }) !== undefined;
-  } catch (cause) {
-    if (cause instanceof RangeError) return false;
-    throw cause;
-  }
-};
-
 /** Dates only, read in a zone that is not known: each bound is widened by whole days. */
 export const days = (quote: '"' | ''): DateForm => {
   const literal = (at: number): string => `${quote}${new Date(at).toISOString().slice(0, 10)}${quote}`;

@@ -4,7 +4,7 @@
  */
 
 import type { Fallback } from '../../../core/stream.ts';
-import { isKanban, removeFromKanban, sprintsOfIssues } from '../streams/unlisted-sprints.ts';
+import { columnsOf, isKanban, removeFromKanban, sprintsOfIssues } from '../streams/unlisted-sprints.ts';
 
 /** The value of the live issue that the source changed last, of those that have one. */
 const lastOf = (value: string): string =>
@@ -21,10 +21,7 @@ const fromIssues = (
   id: string,
   columns: Readonly<Record<string, string>>,
 ): Fallback => {
-  const named = (prefix: string): string =>
-    Object.keys(columns)
-      .map((name) => prefix + name)
-      .join(', ');
+  const names = Object.keys(columns).join(', ');
   const values = Object.entries(columns).map(([name, value]) => `${value} as ${name}`);
   return {
     reason: `the server does not list its ${what}; they are taken from the issues that are in one now`,
@@ -35,12 +32,12 @@ const fromIssues = (
         where source_id = $1::smallint and _deleted_at is null and ${id} is not null
         group by ${id}
       ), written as (
-        insert into tracker.${table} as t (source_id, id, ${named('')}, _synced_at, _run_id)
-        select $1::smallint, id, ${named('')}, now(), $2::bigint from found where name is not null
+        insert into tracker.${table} as t (source_id, id, ${names}, _synced_at, _run_id)
+        select $1::smallint, id, ${names}, now(), $2::bigint from found where name is not null
         on conflict (source_id, id) do update set
-          (${named('')}, _deleted_at, _synced_at, _run_id) = row(${named('excluded.')}, null, excluded._synced_at, excluded._run_id)
+          (${names}, _deleted_at, _synced_at, _run_id) = row(${columnsOf('excluded', names)}, null, excluded._synced_at, excluded._run_id)
         where t._row_hash is null
-          and (t._deleted_at is not null or row(${named('t.')}) is distinct from row(${named('excluded.')}))
+          and (t._deleted_at is not null or row(${columnsOf('t', names)}) is distinct from row(${columnsOf('excluded', names)}))
         returning xmax = 0 as is_new
       )
       select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`,

@@ -141,7 +141,6 @@ const adapters: Readonly<Record<string, Adapter>> = {
       body: { ...body, ...(typeof expand === 'string' && { expand: expand.split(',') }) },
     }),
   },
-  '/rest/api/3/search/approximate-count': { request: absent },
   '/rest/api/3/changelog/bulkfetch': { request: absent },
   '/rest/api/3/field/search': { request: absent },
   '/rest/api/3/project/search': {

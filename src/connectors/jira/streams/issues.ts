@@ -9,9 +9,10 @@ import { instantOf, searchEndpoint } from '../search-facts.ts';
 import { projects as projectsTable } from '../tables.ts';
 import { partRowsBy } from '../transform/issue-parts.ts';
 import { entities, type Tracker } from './stream.ts';
+import { columnsOf } from './unlisted-sprints.ts';
 
 const said = 'display_name, active, time_zone, account_type';
-const saidIn = (alias: string): string => said.replace(/\w+/g, `${alias}.$&`);
+const saidIn = (alias: string): string => columnsOf(alias, said);
 
 /**
  * People whom the list of users does not show (deleted and app accounts), or of whom it is closed to us: they are

@@ -6,7 +6,8 @@ import type { Afterwards } from '../../../core/stream.ts';
 export const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;
 
 const columns = 'name, state, board_id, goal, start_at, end_at, completed_at';
-const columnsOf = (alias: string): string => columns.replace(/\w+/g, `${alias}.$&`);
+/** Names of columns, those of `alias`. */
+export const columnsOf = (alias: string, names = columns): string => names.replace(/\w+/g, `${alias}.$&`);
 
 /**
  * Sprints by the issues' own sprint field: each as the live issue has it that was read last. An issue was

@@ -15,9 +15,7 @@ const kind = <S extends string>(
   type: string,
   names: RegExp,
   ...keys: string[]
-) => ({
-  ...{ about, setting, type, names, keys },
-});
+) => ({ about, setting, type, names, keys });
 
 const agile = 'com.pyxis.greenhopper.jira';
 const generic = 'com.atlassian.jira.plugin.system.customfieldtypes';
