@@ -115,19 +115,18 @@ export const readFields = (http: Http, signal: AbortSignal): Reading => {
  * name where it lacks one.
  */
 const withoutSeen = (page: Page, seen: Set<string>, english: ReadonlyMap<string, Json>): Page => {
-  const kept = page.records.flatMap((record, at) => {
-    const name = search.id(record);
-    if (name !== '' && seen.has(name)) return [];
+  const named = page.records.map((record, at) => ({ record, name: search.id(record), at }));
+  const kept = named.filter(({ name }) => {
+    const isNew = name === '' || !seen.has(name);
     seen.add(name);
-    return [at];
+    return isNew;
   });
   return {
     ...page,
-    records: kept.map((at) => {
-      const record = page.records[at];
-      return isObject(record) ? { untranslatedName: english.get(search.id(record)), ...record } : record;
-    }),
-    places: kept.map((at) => page.places?.[at] ?? at),
+    records: kept.map(({ record, name }) =>
+      isObject(record) ? { untranslatedName: english.get(name), ...record } : record,
+    ),
+    places: kept.map(({ at }) => page.places?.[at] ?? at),
   };
 };
 

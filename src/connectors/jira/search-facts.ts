@@ -108,11 +108,18 @@ export const findFacts = async (options: SearchOptions, signal: AbortSignal): Pr
   const { scope } = options;
   const { dialect, account } = await options.server(signal);
   const search = askerOf(options.http, signal);
-  const everything = await everythingOrBlame(search, scope, dialect.dates(account.timeZone));
+  const forms = dialect.dates(account.timeZone);
+  const everything = await askForEverything(search, scope, forms).catch(async (cause: unknown) => {
+    if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
+    // What the server accepts without the user's filter is the user's to correct.
+    await askForEverything(search, { ...scope, filter: undefined }, forms);
+    const why = cause.messages.join(' ') || cause.message;
+    throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${why}`, { cause });
+  });
   const { form, jql, answer, landmark } = everything;
   const paging = pagingOf(answer.body, account.isVendor);
   const [dates, expanded] = await Promise.all([
-    dialect.checksDates ? checkedForm(search, scope, dialect.dates(account.timeZone), everything) : form,
+    dialect.checksDates ? checkedForm(search, scope, forms, everything) : form,
     search(jql, { expand: 'changelog' }),
   ]);
   // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
@@ -130,22 +137,6 @@ export const findFacts = async (options: SearchOptions, signal: AbortSignal): Pr
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],
   };
-};
-
-/** A query that the server refuses with the user's filter and accepts without it is the user's to correct. */
-const everythingOrBlame = async (
-  search: Ask,
-  scope: Scope,
-  forms: readonly DateForm[],
-): Promise<Everything> => {
-  try {
-    return await askForEverything(search, scope, forms);
-  } catch (cause) {
-    if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
-    await askForEverything(search, { ...scope, filter: undefined }, forms);
-    const why = cause.messages.join(' ') || cause.message;
-    throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${why}`, { cause });
-  }
 };
 
 /**

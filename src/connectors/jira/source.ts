@@ -3,7 +3,7 @@
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
 import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { Preflight, Stream, Transform } from '../../core/stream.ts';
+import type { Stream, Transform } from '../../core/stream.ts';
 import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import { closedEndpoints } from '../../http/closed-endpoints.ts';
@@ -13,11 +13,11 @@ import { askAccount } from './account.ts';
 import { advice } from './advice.ts';
 import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
-import { findServer, type Server, speaking } from './dialects/find.ts';
+import { findServer, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
 import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
-import { openSearch } from './search.ts';
+import { openSearch, type Search } from './search.ts';
 import { boardSprints, boards, sprintIssues, sprints } from './streams/agile.ts';
 import { issues, projects } from './streams/issues.ts';
 import { groupMembers, groups, users } from './streams/people.ts';
@@ -62,7 +62,9 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const account = async (signal: AbortSignal) =>
     askAccount((await server(signal)).dialect.adapt(checked), signal);
   const http = closedEndpoints(speaking(checked, server), account);
-  let mapIssue: Transform | undefined;
+  let mapIssue: Transform = () => {
+    throw new Error('the fields of the tracker are not known yet: preflight comes first');
+  };
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
     const found = await knowFields(http, account.isVendor, settings, signal);
@@ -83,11 +85,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       if (doubtful) knowledge = confirmed;
       return (await knowledge(signal)).mapping;
     },
-    mapIssue: (record, slice) => {
-      if (mapIssue === undefined)
-        throw new Error('the fields of the tracker are not known yet: preflight comes first');
-      return mapIssue(record, slice);
-    },
+    mapIssue: (record, slice) => mapIssue(record, slice),
     groups: settings.groups,
     ownFields: settings,
     leftOut,
@@ -97,12 +95,15 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     http,
     streams: streamsOf(tracker),
     check: async (signal) => {
-      const found = await server(signal);
+      const { dialect, account } = await server(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
       knowledge(signal).catch(() => undefined);
-      const listed = settings.isPersonal ? await found.dialect.tokenEnds?.(http, signal) : undefined;
+      const listed = settings.isPersonal ? await dialect.tokenEnds?.(http, signal) : undefined;
       const tokenEnds = settings.apiTokenExpires ?? listed;
-      return { ...(await preflight(found, tracker, (signal) => knowledge(signal), signal)), tokenEnds };
+      const { words, problems } = await understood(search, knowledge, signal);
+      const { clock, name = 'the server does not say' } = account;
+      const about = [`server: ${dialect.title}`, `account: ${name}`, ...words];
+      return { clock, account: account.name, dialect: about, problems, tokenEnds };
     },
   };
 };
@@ -132,25 +133,20 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
  */
 const endsAll = [AuthFailed, Misconfigured, Unreachable, Interrupted];
 
-/** Finds out what the server is and what its search understands. */
-const preflight = async (
-  { dialect: { title }, account }: Server,
-  { search }: Tracker,
+/** Finds out what the search and the fields of the server are, in words. */
+const understood = async (
+  search: Search,
   known: (signal: AbortSignal) => Promise<KnownFields>,
   signal: AbortSignal,
-): Promise<Preflight> => {
-  const problems: TidemarkError[] = [];
-  const dialect = [`server: ${title}`, `account: ${account.name ?? 'the server does not say'}`];
+): Promise<{ words: readonly string[]; problems: readonly TidemarkError[] }> => {
   try {
     const { summary } = await search.facts(signal);
-    const { asked, found, problems: lacking } = await known(signal);
-    problems.push(...lacking);
+    const { asked, found, problems } = await known(signal);
     const all = 'all (the server has no complete list of them)';
-    dialect.push(...summary, `fields: ${asked.includes('*all') ? all : asked.length}`, ...found);
+    const count = asked.includes('*all') ? all : asked.length;
+    return { words: [...summary, `fields: ${count}`, ...found], problems };
   } catch (cause) {
     if (!(cause instanceof TidemarkError) || endsAll.some((kind) => cause instanceof kind)) throw cause;
-    problems.push(cause);
-    dialect.push('search: not available');
+    return { words: ['search: not available'], problems: [cause] };
   }
-  return { clock: account.clock, account: account.name, dialect, problems };
 };

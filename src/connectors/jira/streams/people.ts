@@ -37,12 +37,10 @@ export const users = ({ http }: Tracker): Stream =>
         const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
         return { ...walk, first: { ...walk.first, passing: tooLong } };
       });
-      try {
-        return await firstAvailable(http, walks, signal);
-      } catch (cause) {
+      return firstAvailable(http, walks, signal).catch((cause: unknown) => {
         if (!(cause instanceof Forbidden)) throw cause;
         throw new Forbidden(`${cause.message}; listing users takes ${browse}`, { cause });
-      }
+      });
     },
     exists: existsAt(http, '/rest/api/3/user', (accountId) => ({ accountId })),
   });
@@ -68,7 +66,7 @@ const firstAvailable = async (
       if (reason === undefined || reason instanceof Missing) reason = cause;
     }
   }
-  throw reason ?? new Error('no endpoint was given');
+  throw reason;
 };
 
 /**

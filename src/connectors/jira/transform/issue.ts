@@ -41,7 +41,7 @@ export const issueMapper =
     const key = values.requiredKey(r, whole, 'key');
 
     const custom = customFields(r, fields, catalogue);
-    const epic = epicOf(r, fields, idsOf(catalogue, 'epic_link'));
+    const epic = epicOf(issue, idsOf(catalogue, 'epic_link'));
     const flagged = idsOf(catalogue, 'flagged');
     const labels = lists.labelsOf(issue);
     const components = lists.componentsOf(issue);
@@ -62,10 +62,10 @@ export const issueMapper =
       components: lists.namesOf(components),
       fix_versions: lists.namesOf(fixed),
       affects_versions: lists.namesOf(affected),
-      story_points: firstSet(values.decimal, r, fields, idsOf(catalogue, 'story_points')),
-      start_date: firstSet(values.day, r, fields, idsOf(catalogue, 'start_date')),
+      story_points: firstSet(values.decimal, issue, idsOf(catalogue, 'story_points')),
+      start_date: firstSet(values.day, issue, idsOf(catalogue, 'start_date')),
       is_flagged: flagged.length === 0 ? null : flagged.some((field) => isFilled(fields[field])),
-      team: firstSet(teamName, r, fields, idsOf(catalogue, 'team')),
+      team: firstSet(teamName, issue, idsOf(catalogue, 'team')),
       custom_fields: custom.json,
     });
     const { children, nestedLists } = details;
@@ -140,12 +140,7 @@ const isOption = (value: JsonObject): boolean => {
 };
 
 /** The value of the first of these fields that is set. */
-const firstSet = (
-  read: typeof values.text,
-  r: Reading,
-  fields: JsonObject,
-  keys: readonly string[],
-): string | null => {
+const firstSet = (read: typeof values.text, { r, fields }: lists.Issue, keys: readonly string[]) => {
   for (const key of keys) {
     const value = read(r, fields, key, `fields.${key}`);
     if (value !== null) return value;
@@ -170,14 +165,15 @@ const teamName = (r: Reading, fields: JsonObject, key: string, path?: string): s
 /**
  * The epic: `epic` of the agile API, else the parent where that is an epic, else the key in the epic link.
  */
-const epicOf = (r: Reading, fields: JsonObject, epicLinks: readonly string[]) => {
+const epicOf = (issue: lists.Issue, epicLinks: readonly string[]) => {
+  const { r, fields } = issue;
   const stated = values.object(r, fields, 'epic', 'fields.epic');
   const parent = values.object(r, fields, 'parent', 'fields.parent');
   const epic = stated ?? (parent !== null && isEpic(r, parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
     id: epic && values.id(r, epic, 'id', `${path}.id`),
-    key: (epic && values.text(r, epic, 'key', `${path}.key`)) ?? firstSet(values.text, r, fields, epicLinks),
+    key: (epic && values.text(r, epic, 'key', `${path}.key`)) ?? firstSet(values.text, issue, epicLinks),
   };
 };
 
