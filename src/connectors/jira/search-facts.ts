@@ -24,15 +24,7 @@ const pagings = {
   token: { summary: 'page tokens, no totals', hasTotals: false, paging: pageToken(), mostIds: 5000 },
 } as const;
 
-export interface SearchFacts {
-  readonly paging: (typeof pagings)[keyof typeof pagings];
-  readonly dates: DateForm;
-  /** True where the search gives changelogs with `expand: 'changelog'`. */
-  readonly changelog: boolean;
-  readonly everything: Everything;
-  /** The same in words, for `check` and the run's notes. */
-  readonly summary: readonly string[];
-}
+export type SearchFacts = Awaited<ReturnType<typeof findFacts>>;
 
 /** The query over all issues and its answer, which shows the paging and a total. */
 interface Everything {
@@ -104,7 +96,7 @@ export const instantOf = (record: Json, field: Window['field']): bigint | undefi
   instantAt(at(record, 'fields'), field);
 
 /** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
-export const findFacts = async (options: SearchOptions, signal: AbortSignal): Promise<SearchFacts> => {
+export const findFacts = async (options: SearchOptions, signal: AbortSignal) => {
   const { scope } = options;
   const { dialect, account } = await options.server(signal);
   const search = askerOf(options.http, signal);
@@ -129,8 +121,10 @@ export const findFacts = async (options: SearchOptions, signal: AbortSignal): Pr
   return {
     paging,
     dates,
+    /** True where the search gives changelogs with `expand: 'changelog'`. */
     changelog,
     everything,
+    /** The same in words, for `check` and the run's notes. */
     summary: [
       `search: ${paging.summary}`,
       `dates: ${dates.name}${landmark === undefined ? ' (not confirmed by an issue)' : ''}`,
@@ -172,7 +166,7 @@ const landmarkOf = (issue: Json): Landmark | undefined => {
 };
 
 /** A page token decides, where there is one; a total or a place without one means offsets. */
-const pagingOf = (body: Json, isVendor: boolean): SearchFacts['paging'] => {
+const pagingOf = (body: Json, isVendor: boolean): (typeof pagings)[keyof typeof pagings] => {
   if (textAt(body, 'nextPageToken')) return pagings.token;
   if ([at(body, 'total'), at(body, 'startAt')].some((each) => typeof each === 'number'))
     return pagings.offset;

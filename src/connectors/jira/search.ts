@@ -8,39 +8,31 @@ import { boundsJql, windowJql } from './jql.ts';
 import { at, isNotGiven, post } from './lists.ts';
 import { ask, findChanges, findFacts, type SearchFacts, type SearchOptions, walkOf } from './search-facts.ts';
 
-export interface Search {
-  /** What every walk is restricted to, in words that change when it does. */
-  readonly scope: string;
-  facts(signal: AbortSignal): Promise<SearchFacts>;
-  walk(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
-  ids(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
-  /** The ids of a sprint's issues; undefined where the search does not page by token. */
-  inSprint(sprintId: string, signal: AbortSignal): Promise<PageWalk | undefined>;
-  count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
-  changes(signal: AbortSignal): Promise<'updated' | 'created'>;
-}
+export type Search = ReturnType<typeof openSearch>;
 
 /** Sends no request yet. */
-export const openSearch = (options: SearchOptions): Search => {
+export const openSearch = (options: SearchOptions) => {
   const { scope, note } = options;
   const facts = memoizeAsync((signal) => findFacts(options, signal));
   const size = pageSizeOf(100, note);
   return {
+    /** What every walk is restricted to, in words that change when it does. */
     scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
     facts,
-    async walk({ window }, signal) {
+    async walk({ window }: Slice, signal: AbortSignal): Promise<PageWalk> {
       const found = await facts(signal);
       const fields = await options.fields(signal);
       const body = { jql: windowJql(found.dates, scope, window), maxResults: size.most, fields };
       const walk = walkOf(found, found.changelog ? { ...body, expand: 'changelog' } : body);
       return { ...walk, fewer: size.fewer };
     },
-    async ids({ window }, signal) {
+    async ids({ window }: Slice, signal: AbortSignal): Promise<PageWalk> {
       const found = await facts(signal);
       const jql = windowJql(found.dates, scope, window);
       return walkOf(found, { jql, maxResults: found.paging.mostIds, fields: ['id'] });
     },
-    async inSprint(sprintId, signal) {
+    /** The ids of a sprint's issues; undefined where the search does not page by token. */
+    async inSprint(sprintId: string, signal: AbortSignal): Promise<PageWalk | undefined> {
       const found = await facts(signal);
       if (found.paging.hasTotals) return undefined;
       const jql = `sprint = ${sprintId} ORDER BY key ASC`;
@@ -52,7 +44,7 @@ export const openSearch = (options: SearchOptions): Search => {
 };
 
 /** Totals by query, each asked for once: the contract says that computing one can be costly. */
-const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Search['count'] => {
+const countsOf = ({ http, scope }: SearchOptions, facts: (signal: AbortSignal) => Promise<SearchFacts>) => {
   const counts = new Map<string, (signal: AbortSignal) => Promise<number | undefined>>();
   let hasApproximateCount = true;
   const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
@@ -68,7 +60,7 @@ const countsOf = ({ http, scope }: SearchOptions, facts: Search['facts']): Searc
       return undefined;
     }
   };
-  return async ({ window }, signal) => {
+  return async ({ window }: Slice, signal: AbortSignal): Promise<number | undefined> => {
     const { paging, dates, everything } = await facts(signal);
     // Without upper bounds, counts of windows are worth nothing.
     if (dates.to(scope.start) === undefined) return undefined;
