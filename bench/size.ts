@@ -16,7 +16,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2972,
   'connectors/dagu': 963,
   'connectors/connector.ts': 115,
-  engine: 2925,
+  engine: 2920,
   load: 1517,
   queries: 915,
   bi: 680,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_390;
+export const limit = 25_385;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -5,6 +5,7 @@ import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import { status } from '../../simulators/shared/faults.ts';
 import { TooManyRejects } from '../../src/core/errors.ts';
 import { Rejections } from '../../src/engine/state/rejections.ts';
+import type { Reject } from '../../src/load/batch.ts';
 import { differences } from '../support/oracle.ts';
 import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 
@@ -335,7 +336,7 @@ test.each([
   [1_200, 12, false],
   [1_200, 13, true],
 ])('V14: of %d records, %d rejects fail the run: %s', (received, rejected, fail) => {
-  const rejects = Array.from({ length: rejected });
+  const rejects = Array.from<Reject>({ length: rejected });
   const batch = { stream: { name: 'issues' }, received, rejects, parts: 0, badParts: 0 };
   const add = () => new Rejections().add(batch);
   if (fail) expect(add).toThrow(TooManyRejects);

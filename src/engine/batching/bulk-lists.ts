@@ -12,12 +12,14 @@ import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';
 export const mostElements = 4_000;
 
 /** How many elements a list has, as far as its record says. */
-export const elementsIn = ({ stated = 100 }: NestedList): number => stated;
+export const elementsIn = (list?: NestedList): number => list?.stated ?? 100;
 
-/** A record whose list is wanted. */
+/** A list of one record: one request for all that is made of it. */
 export interface Wanted {
+  /** The record's key in the stream's table, as text. */
   readonly key: string;
-  readonly elements: number;
+  /** What is made of it: several children may be read from one list. */
+  readonly lists: readonly NestedList[];
 }
 
 /** An element of a list, and what the source sent it as, with its bytes. */
@@ -81,10 +83,11 @@ function cut(wanted: readonly Wanted[], most: number): readonly (readonly Wanted
   const parts: Wanted[][] = [];
   let held = mostElements;
   for (const one of wanted) {
-    held += one.elements;
+    const elements = elementsIn(one.lists[0]);
+    held += elements;
     if (held > mostElements || (parts.at(-1)?.length ?? 0) >= most) {
       parts.push([]);
-      held = one.elements;
+      held = elements;
     }
     parts.at(-1)?.push(one);
   }

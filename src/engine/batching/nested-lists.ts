@@ -10,7 +10,7 @@ import { BadData, Forbidden, Missing, Transient } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import { unlessBad } from '../../core/record-parts.ts';
-import type { BadPart, Mapped, NestedList } from '../../core/stream.ts';
+import type { BadPart, Mapped } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import type { BadBytes, Batch, Besides } from '../../load/batch.ts';
 import { lackedIn, target, typeOf } from '../../load/layout.ts';
@@ -18,7 +18,7 @@ import { readingOf } from '../../reading/open-reading.ts';
 import { ask, tell } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
 import { confirmed, ShownLess } from '../verify.ts';
-import { BulkReader, type Element, elementsIn } from './bulk-lists.ts';
+import { BulkReader, type Element, type Wanted } from './bulk-lists.ts';
 import { bytesIn } from './part-rejects.ts';
 
 /** A list that this many records were refused, twice each, and none was given, is not requested again in this walk. */
@@ -37,14 +37,10 @@ interface Endpoint {
   readonly limit: LimitFunction;
 }
 
-/** A list of one record, as far as it was given: one request for all that is made of it. */
-export interface ListRead {
-  /** The record's key in the stream's table, as text. */
-  readonly key: string;
+/** A list of one record, as far as it was given. */
+export interface ListRead extends Wanted {
   readonly endpoint: Endpoint;
   readonly walk: PageWalk;
-  /** What is made of it: several children may be read from one list. */
-  readonly lists: readonly NestedList[];
   /** It was refused in an earlier run, too: the stored row lacks it. */
   readonly again: boolean;
   /** What could be read of it, as rows. */
@@ -153,9 +149,7 @@ export class NestedLists {
     const found = new Map<ListRead, ListRead>();
     for (const [bulk, some] of Map.groupBy(lists, ({ lists: [first] }) => first?.bulk)) {
       if (bulk === undefined) continue;
-      const elements = ({ lists: [first] }: ListRead): number => (first ? elementsIn(first) : 0);
-      const wanted = some.map((list) => ({ key: list.key, elements: elements(list) }));
-      const given = await this.#bulk.read(bulk, wanted);
+      const given = await this.#bulk.read(bulk, some);
       for (const list of some) {
         const read = given.get(list.key) ?? [];
         if (read.length < (list.lists[0]?.stated ?? 1) || lacksShown(list, read)) continue;

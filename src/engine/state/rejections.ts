@@ -1,4 +1,6 @@
 import { TooManyRejects } from '../../core/errors.ts';
+import type { Stream } from '../../core/stream.ts';
+import type { Batch } from '../../load/batch.ts';
 
 /**
  * A run bears this many rejects whatever their share, and this share of its records whatever their number
@@ -8,13 +10,9 @@ const mostRejects = 10;
 const largestShare = 0.01;
 
 /** What a batch has counted. */
-interface Counted {
-  readonly stream: { readonly name: string };
-  readonly received: number;
-  readonly rejects: readonly unknown[];
-  readonly parts: number;
-  readonly badParts: number;
-}
+type Counted = Pick<Batch, 'received' | 'rejects' | 'parts' | 'badParts'> & {
+  readonly stream: Pick<Stream, 'name'>;
+};
 
 /**
  * Counts what was received and rejected over all streams of a run: records, and apart from them the parts of
