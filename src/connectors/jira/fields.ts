@@ -9,7 +9,7 @@ import type { Page, PageWalk, Reading, WalkEnd } from '../../core/paging.ts';
 import { isObject, own as memberOf } from '../../core/record-object.ts';
 import { unlessBad } from '../../core/record-parts.ts';
 import type { Http, Json } from '../../core/request.ts';
-import type { MappingFingerprint, Transform } from '../../core/stream.ts';
+import type { Transform } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
@@ -18,7 +18,6 @@ import { isNotGiven, listing } from './lists.ts';
 import { fields } from './tables.ts';
 import {
   agileFields,
-  type Catalogue,
   catalogueOf,
   foundIn,
   lackingIn,
@@ -40,19 +39,13 @@ const plain = listing('/rest/api/3/field', single());
 const isOfSecondList = (cause: unknown): boolean =>
   ![errors.Interrupted, errors.OutOfTime, errors.Unreachable].some((kind) => cause instanceof kind);
 
-/** One list, read whole. */
-interface List {
-  readonly pages: readonly Page[];
-  readonly end: WalkEnd;
-}
-
-/** Reads a list; gives the reason where its first page fails in a way that `isMissing` accepts. */
+/** Reads a list whole; gives the reason where its first page fails in a way that `isMissing` accepts. */
 const readList = async (
   http: Http,
   walk: PageWalk,
   isMissing: (cause: unknown) => boolean,
   signal: AbortSignal,
-): Promise<List | errors.TidemarkError> => {
+) => {
   const { pages } = readingOf(http, walk, signal);
   const read: Page[] = [];
   try {
@@ -131,27 +124,13 @@ const withoutSeen = (page: Page, seen: Set<string>, english: ReadonlyMap<string,
 };
 
 /** What the site's fields mean for issues. */
-export interface KnownFields {
-  readonly catalogue: Catalogue;
-  /** The fields to ask for: those of the system, those of the site, and `*all` where there may be others. */
-  readonly asked: readonly string[];
-  /** Which fields were found for each role, one sentence each. */
-  readonly found: readonly string[];
-  /** Fields that the configuration names and the site does not have. */
-  readonly problems: readonly errors.Misconfigured[];
-  readonly mapping: MappingFingerprint;
-}
+export type KnownFields = Awaited<ReturnType<typeof knowFields>>;
 
 /**
  * Reads the fields for the issues stream. A server that gives none is asked once more: without them an issue
  * would lose values. `isVendor`: the server answers `/myself`, so its search may leave fields out.
  */
-export const knowFields = async (
-  http: Http,
-  isVendor: boolean,
-  own: OwnFields,
-  signal: AbortSignal,
-): Promise<KnownFields> => {
+export const knowFields = async (http: Http, isVendor: boolean, own: OwnFields, signal: AbortSignal) => {
   const first = await askFields(http, isVendor, signal);
   const { records, isWhole } = first.records.length > 0 ? first : await askFields(http, isVendor, signal);
   const facts = new Map(records.flatMap(factOf));
@@ -162,8 +141,11 @@ export const knowFields = async (
   );
   return {
     catalogue,
+    /** The fields to ask for: those of the system, those of the site, and `*all` where there may be others. */
     asked: [...new Set([...(isWhole ? [] : ['*all']), ...systemFields, ...listed])],
+    /** Which fields were found for each role, one sentence each. */
     found: foundIn(catalogue),
+    /** Fields that the configuration names and the site does not have. */
     problems: isWhole ? lackingIn(catalogue, own) : [],
     mapping: mappingBy(catalogue, isWhole),
   };
