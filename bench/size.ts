@@ -12,7 +12,7 @@ export const budgets: Readonly<Record<string, number>> = {
   config: 817,
   http: 1196,
   reading: 1332,
-  'connectors/jira': 2876,
+  'connectors/jira': 2845,
   'connectors/spotify-ads': 2972,
   'connectors/dagu': 963,
   'connectors/connector.ts': 115,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_385;
+export const limit = 25_354;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
