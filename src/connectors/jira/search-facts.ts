@@ -27,7 +27,7 @@ const pagings = {
 export type SearchFacts = Awaited<ReturnType<typeof findFacts>>;
 
 /** The query over all issues and its answer, which shows the paging and a total. */
-interface Everything {
+export interface Everything {
   readonly form: DateForm;
   readonly jql: string;
   readonly answer: SearchAnswer;
