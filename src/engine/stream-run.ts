@@ -59,10 +59,11 @@ async function refused(of: StreamInRun, ready: Ready, error: Missing | Forbidden
   const { db } = deps.warehouse;
   const isMissing = error instanceof Missing;
   const message = saidBy(error) + (isMissing ? '' : `; ${leavingOut(deps, stream)}`);
-  const hasDays = stream.by === 'days' && (await withRetry(() => wasRead(db, run.sourceId, stream)));
+  const isOnlySource = stream.by === 'days' || (stream.by === 'list' && stream.fallback === undefined);
+  const wasThere = isOnlySource && (await withRetry(() => wasRead(db, run.sourceId, stream)));
   const answer = isMissing ? 'missing' : 'forbidden';
   const endpoint = stream.optional === true ? 'optional' : 'promised';
-  const outcome = outcomeOf({ answer, of: 'stream', endpoint, sibling: false, hasDays });
+  const outcome = outcomeOf({ answer, of: 'stream', endpoint, sibling: false, wasThere });
   if (outcome === 'failed' && endpoint === 'optional') {
     const next = `If the server no longer has it, run tidemark reset ${run.pipeline}.${stream.name}`;
     return { status: 'failed', reason: `${message}; but it was there before. ${next}` };

@@ -13,8 +13,8 @@ export interface Refusal {
   readonly endpoint: 'promised' | 'optional';
   /** Whether another owner of the stream answers. */
   readonly sibling: boolean;
-  /** Whether the warehouse has days that this endpoint gave. */
-  readonly hasDays: boolean;
+  /** Whether the warehouse has days, or rows of a list, that this endpoint alone gave. */
+  readonly wasThere: boolean;
 }
 
 /**
@@ -32,8 +32,8 @@ const policy: readonly (readonly [where: Partial<Refusal>, outcome: Outcome])[] 
   [{ answer: 'forbidden' }, 'forbidden'],
   [{ answer: 'missing', sibling: true }, 'gone'],
   [{ answer: 'missing', endpoint: 'promised' }, 'failed'],
-  // Days go by: what an endpoint does not give for a while would be lost without a word.
-  [{ answer: 'missing', hasDays: true }, 'failed'],
+  // What an endpoint does not give for a while would be lost, or grow old, without a word.
+  [{ answer: 'missing', wasThere: true }, 'failed'],
   [{ answer: 'missing' }, 'unavailable'],
 ];
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { htmlPage, status } from '../../simulators/shared/faults.ts';
 import { UnexpectedContent } from '../../src/core/errors.ts';
+import { resetStream } from '../../src/engine/reset.ts';
 import { issueDifferences } from '../support/oracle.ts';
 import { testRig } from '../support/rig.ts';
 
@@ -58,4 +59,19 @@ test('an optional list of fields that answers 401 costs no issue and no value', 
     ['issues', 'ok'],
   ]);
   expect(await issueDifferences(rig)).toEqual([]);
+});
+
+/** Guarantee G13: a night that lacks what the night before had is not green. A site without Jira Software is. */
+test('boards that were there before and answer 404 fail, until a reset says that they are gone', async () => {
+  const rig = await testRig({ issues: 10, dialect: 'vendor' });
+  const boards = { streams: ['boards'] };
+  await rig.sync(boards);
+  const rule = rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board', ...always }, status(404));
+  const report = await rig.sync(boards);
+  expect(rule.fired).toBeGreaterThan(1);
+  expect(report.streams).toMatchObject([{ status: 'failed' }]);
+  expect(report.streams[0]?.reason).toMatch(/it was there before.*tidemark reset tracker\.boards/);
+  expect(await rig.rows('select from tracker.boards where _deleted_at is not null')).toEqual([]);
+  await resetStream(rig.database.warehouse, 'tracker', 'boards');
+  expect((await rig.sync(boards)).streams).toMatchObject([{ status: 'unavailable' }]);
 });

@@ -104,7 +104,7 @@ class WalkReader {
         of: 'owner',
         endpoint: stream.optional === true ? 'optional' : 'promised',
         sibling: mayHave || (isMissing && (isClosed || !isListed)),
-        hasDays: false,
+        wasThere: false,
       });
       if (outcome === 'gone') await this.#passBy(open, error, this.#answered && !isListed);
       else if (outcome === 'wait') await this.#waitFor(open, error);

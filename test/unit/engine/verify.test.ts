@@ -7,7 +7,7 @@ type Case = readonly [
   of: Refusal['of'],
   endpoint: Refusal['endpoint'],
   sibling: boolean,
-  hasDays: boolean,
+  wasThere: boolean,
   outcome: Outcome,
 ];
 
@@ -38,8 +38,8 @@ const promises: readonly Case[] = [
 ];
 
 test.each(promises)('%s of one %s, %s, another owner answers: %s, has days: %s: %s', (...row) => {
-  const [answer, of, endpoint, sibling, hasDays, outcome] = row;
-  expect(outcomeOf({ answer, of, endpoint, sibling, hasDays })).toBe(outcome);
+  const [answer, of, endpoint, sibling, wasThere, outcome] = row;
+  expect(outcomeOf({ answer, of, endpoint, sibling, wasThere })).toBe(outcome);
 });
 
 describe('a second request confirms', () => {

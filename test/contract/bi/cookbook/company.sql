@@ -40,3 +40,13 @@ cross join (values
   (1, 'succeeded', interval '2 hours', interval '2 hours 10 minutes')
 ) nights (n, status, began, ended)
 where name = 'tracker';
+
+-- A day that the platform has restated for an ad and not yet for what is above it.
+update ads.report_daily set spend = spend + 1000
+where (source_id, entity_type, entity_id, day) = (
+  select source_id, entity_type, entity_id, day
+  from ads.report_daily
+  where entity_type = 'AD' and spend > 0
+  order by day desc, entity_id
+  limit 1
+);
