@@ -59,8 +59,9 @@ async function refused(of: StreamInRun, ready: Ready, error: Missing | Forbidden
   const { db } = deps.warehouse;
   const isMissing = error instanceof Missing;
   const message = saidBy(error) + (isMissing ? '' : `; ${leavingOut(deps, stream)}`);
-  const isOnlySource = stream.by === 'days' || (stream.by === 'list' && stream.fallback === undefined);
-  const wasThere = isOnlySource && (await withRetry(() => wasRead(db, run.sourceId, stream)));
+  const isWhole = stream.by === 'list' && stream.recentOnly !== true && stream.fallback === undefined;
+  const wasThere =
+    (stream.by === 'days' || isWhole) && (await withRetry(() => wasRead(db, run.sourceId, stream)));
   const answer = isMissing ? 'missing' : 'forbidden';
   const endpoint = stream.optional === true ? 'optional' : 'promised';
   const outcome = outcomeOf({ answer, of: 'stream', endpoint, sibling: false, wasThere });
