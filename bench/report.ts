@@ -50,7 +50,7 @@ Node ${process.versions.node}, ${os.cpus().length} cores, load average ${load.to
 - HTTP plus parse alone (the same requests, records dropped): ${seconds(of.https)} s
 - (b) \`--full\` again: ${of.again.toFixed(2)} s · (c) after 1 % changed: ${of.touched.toFixed(2)} s · (d) with 50 ms a request: ${of.remote.toFixed(2)} s
 - (e) peak resident memory: ${of.peaks.map((peak) => `${peak.toFixed(0)} MB`).join(', ')} (the largest of as many runs of the smaller size as read the same number of issues: the longer run has as many moments)
-- (j) a long history has 220 changes, of which the search shows 40
+- (j) a long history has 220 changes; the search shows 40 of them
 - every measure reads answers that the simulators have given before: it is the reader that is measured
 - rows: ${of.tables.map(({ name, rows: count }) => `${name} ${count.toLocaleString('en')}`).join(', ')}
 

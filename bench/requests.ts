@@ -8,7 +8,7 @@ interface Address {
   readonly token: string;
 }
 
-/** One issue of so many has a history of 220 changes, of which the search shows 40. */
+/** Every how many issues one has a history of 220 changes; the search shows 40 of them. */
 const longEvery = 20;
 
 type Asked = Readonly<Record<string, number>>;

@@ -26,7 +26,7 @@ console.log(JSON.stringify({ url: tracker.url, email: tracker.email, token: trac
 const { store } = tracker.state;
 let counted = 0;
 
-/** Changes so many issues, which lie so many apart. A label shows on no other issue: the pages that are already written stay. */
+/** Changes a number of issues at a fixed distance from each other. A label shows on no other issue: the pages that are already written stay. */
 const change = (count: number, step: number): void => {
   for (let i = 0; i < count; i += 1)
     tracker.state.addLabel(store.keyOf((i * step) % store.size), `touched-${count}`);

@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- Where a level of an account has less than another one, on days of which the run wrote or deleted rows: a list or a
+-- Where a level of an account has less than another one, on days for which the run wrote or deleted rows: a list or a
 -- report left something out. Numbers of the last days may differ by a hundredth, because the levels are read one after
 -- the other; amounts are rounded to a millionth in each row.
 create or replace function ads.level_gaps(of_source smallint, in_run bigint, clock timestamptz)
