@@ -28,7 +28,9 @@ export const eachPart = <T>(
   read: ReadPart<T>,
   bad: TakeBadPart = throwBad,
   given?: (index: number) => Json,
-): T[] => {
+): readonly T[] => {
+  // Most lists are empty.
+  if (elements.length === 0) return [];
   const all: T[] = [];
   for (let index = 0; index < elements.length; index += 1) {
     const part = elements[index];

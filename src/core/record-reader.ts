@@ -85,8 +85,8 @@ export class Reading {
   }
 
   /** `eachPart` of a list of this record. */
-  parts<T>(...[child, elements, read, given]: PartsOf<T>): T[] {
-    return eachPart(child, elements, read, (bad) => this.takeBad(bad), given);
+  parts<T>(...[child, elements, read, given]: PartsOf<T>): readonly T[] {
+    return elements.length === 0 ? [] : eachPart(child, elements, read, (bad) => this.takeBad(bad), given);
   }
 
   /** Keeps a value that has no column; that of an element with the place of the element. */

@@ -121,6 +121,8 @@ export class Batch {
   readonly writer: BinaryWriter;
   /** What the records name in passing, each once, by its key. */
   readonly mentions = new Map<string, Record<string, Value>>();
+  /** The row that was taken in last, by the same key. */
+  readonly #named = new Map<string, Row>();
   readonly #byKey = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
@@ -156,19 +158,21 @@ export class Batch {
    * `BadData`, and stays as it was, where the record's own row has one, or a child row and there is no `rejectPart`.
    */
   add(mapped: Mapped, fetchedAt: Instant, besides: Besides = {}): void {
-    const { nested = {}, lacking = [], rejectPart } = besides;
+    const { nested = noRows, lacking, rejectPart } = besides;
     const { table } = this.stream;
     const [bytes, spans] = [this.writer.length, this.spans.length];
     const firstSpan = spans / 3;
     const encoded = this.#encode(mapped, nested);
     const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = encoded;
-    const bad = [...(mapped.badParts ?? []), ...(besides.bad ?? []), ...encoded.bad];
-    const [first] = bad;
+    // Nearly always there are none.
+    const isSound = mapped.badParts === undefined && besides.bad === undefined && encoded.bad.length === 0;
+    const bad = isSound ? none : [...(mapped.badParts ?? none), ...(besides.bad ?? none), ...encoded.bad];
+    const first = bad[0];
     if (first !== undefined && rejectPart === undefined) {
       this.#undo(bytes, spans);
       throw first.error;
     }
-    const lacked = lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
+    const lacked = lacking === undefined || lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
     const unread = first ? [...(mapped.partial ?? []), ...bad.map(({ child }) => child)] : mapped.partial;
     const inPart = unread === undefined ? lacked : lacked | bitsOf(this.children, unread);
     const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
@@ -211,7 +215,11 @@ export class Batch {
 
   /** Of what is named more than once, the last value that is there counts. */
   #mention(row: Row): void {
-    const key = (this.stream.mentions?.key ?? []).map((name) => String(row[name])).join(' ');
+    const { key: names = [] } = this.stream.mentions ?? {};
+    const key = names.length === 1 ? String(row[names[0] ?? '']) : names.map((name) => row[name]).join(' ');
+    // A transform gives one and the same row for as long as what it names stays as it is.
+    if (this.#named.get(key) === row) return;
+    this.#named.set(key, row);
     const known = this.mentions.get(key);
     if (known === undefined) this.mentions.set(key, { ...row });
     else for (const name in row) if (row[name] !== null) known[name] = row[name] as Value;
@@ -301,6 +309,9 @@ export class Batch {
     this.spans.push(table, from, writer.length);
   }
 }
+
+const none: readonly BadBytes[] = [];
+const noRows: NestedRows = {};
 
 /** Larger order wins; equal or unordered, the later fetch (guarantee G1). */
 function isNewer(a: BatchRecord, b: BatchRecord): boolean {

@@ -22,8 +22,11 @@ const cell: Render = (inside) => inside.replaceAll('\n', ' ');
 const task: Render = (inside, node) => hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', inside);
 
 /** What the attributes say, then what is in the node: of cards, macros, statuses, and types that are not known. */
-const described = (inside: string, node: JsonObject): string =>
-  [labelsIn(own(node, 'attrs'), '').join(' '), inside].filter(Boolean).join(isInline(node) ? ' ' : '\n');
+const described = (inside: string, node: JsonObject): string => {
+  const attributes = own(node, 'attrs');
+  if (!isObject(attributes)) return inside;
+  return [labelsIn(attributes, '').join(' '), inside].filter(Boolean).join(isInline(node) ? ' ' : '\n');
+};
 const media: Render = (inside, node) =>
   `[${described('', node) || `media ${attribute(node, 'id')}`.trimEnd()}]${inside}`;
 /** For all other types, known or not. */
@@ -64,11 +67,12 @@ const isInline = (node: JsonObject): boolean => inline.has(typeOf(node));
 const contentText = (node: JsonObject, depth: number): string => {
   const content = own(node, 'content');
   if (!Array.isArray(content) || depth > deepest) return '';
-  const children = content.filter(isObject);
+  const children = content.every(isObject) ? content : content.filter(isObject);
   let text = '';
   let linked = '';
   let afterBlock = false;
-  for (const [index, child] of children.entries()) {
+  for (let index = 0; index < children.length; index += 1) {
+    const child = children[index] as JsonObject;
     const render = renders.get(typeOf(child)) ?? renderText;
     const isBlock = !isInline(child);
     const divider = render === cell ? ' | ' : isBlock || afterBlock ? '\n' : '';

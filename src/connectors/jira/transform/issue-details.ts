@@ -18,7 +18,7 @@ import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
 import type { detailWalks } from '../lists.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './field-catalogue.ts';
 import type { Issue } from './issue-lists.ts';
-import { authorsIn } from './people.ts';
+import { addAuthors, authorsIn } from './people.ts';
 import { identityOf } from './values.ts';
 
 /** The walks over the complete lists of one issue. */
@@ -26,6 +26,7 @@ export type DetailWalks = ReturnType<typeof detailWalks>;
 
 interface Owner extends Issue {
   readonly key: string;
+  readonly catalogue: Catalogue;
   readonly walks: () => DetailWalks;
 }
 
@@ -37,10 +38,9 @@ interface Details {
   readonly people: Row[];
 }
 
-/** One of the lists: where it is in a record, and how its elements become rows. */
+/** One of the lists: where it is in its holder, and how its elements become rows. */
 interface List<T extends Row> {
   readonly child: keyof DetailWalks;
-  readonly holder: JsonObject;
   readonly key: string;
   readonly name: string;
   readonly path: string;
@@ -48,62 +48,89 @@ interface List<T extends Row> {
   readonly table: string;
   readonly noun: string;
   readonly bulk?: BulkLists;
-  readonly read: (r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
+  readonly read: (owner: Owner, r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
 }
 
-/** All three lists, and the keys that the changelog names. */
-export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): Details => {
-  const details: Details = { children: {}, nestedLists: [], people: [] };
-  const { id: issue_id, fields: holder } = owner;
-  addChangelog(details, owner, record, catalogue);
-  const ofTable = (key: string, child: 'comments' | 'worklogs', table: Readable) =>
-    addList(details, owner, {
-      ...{ child, holder, key, name: child, path: `fields.${key}`, table: nameOf(table), noun: key },
-      read: (r, element) => [table.rowOf(r, requireRecord(r, element), { issue_id })],
-    });
-  ofTable('comment', 'comments', comments);
-  ofTable('worklog', 'worklogs', worklogs);
+const changelogList: List<IssueChangeRow> = {
+  child: 'changelog',
+  key: 'changelog',
+  name: 'histories',
+  path: 'changelog',
+  table: 'tracker.issue_changelog',
+  noun: 'change',
+  bulk: histories,
+  read: (owner, r, history, bad) => changesOf(r, owner.id, history, owner.catalogue, bad),
+};
+
+/** A list among the fields. */
+const fieldList = (key: string, child: 'comments' | 'worklogs', table: Readable): List<Row> => ({
+  child,
+  key,
+  name: child,
+  path: `fields.${key}`,
+  table: nameOf(table),
+  noun: key,
+  read: ({ id }, r, element) => [table.rowOf(r, requireRecord(r, element), { issue_id: id })],
+});
+
+const commentList = fieldList('comment', 'comments', comments);
+const worklogList = fieldList('worklog', 'worklogs', worklogs);
+
+/** All three lists, and the keys that the changelog names. Adds their authors to `people`. */
+export const detailsOf = (owner: Owner, record: JsonObject, people: Row[]): Details => {
+  const details: Details = { children: {}, nestedLists: [], people };
+  addChangelog(details, owner, record);
+  addList(details, owner, owner.fields, commentList);
+  addList(details, owner, owner.fields, worklogList);
   return details;
 };
 
 /** Adds the rows of a list that came complete, else how to fetch it. `came`: what could be read of it. */
-const addList = <T extends Row>(
-  { children, nestedLists, people }: Details,
-  { r, id, walks }: Owner,
-  { child, holder, key, name, path, table, noun, bulk, read }: List<T>,
-) => {
-  const { records, complete, stated } = delivered(r, holder, key, name, path);
-  people.push(...authorsIn(records));
-  const given = () => ({ issue_id: String(id) });
+const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObject, list: List<T>) => {
+  const { r } = owner;
+  const { child, path, name } = list;
+  const { records, complete, stated } = delivered(r, holder, list);
+  if (complete && records.length === 0) {
+    details.children[child] = [];
+    return { came: [], take: ignore, fetching: undefined };
+  }
+  addAuthors(details.people, records);
   // What is bad in a truncated list comes again with the list itself.
   const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;
-  const readInside = (element: Json, at: number) => read(r.row(`${path}.${name}`, at), element, take);
-  const came = eachPart(child, records, readInside, take, given);
-  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly T[] => {
-    const readAlone = (element: Json) =>
-      read(new Reading(table, `issue ${id}: ${noun}`, element), element, bad);
-    return eachPart(child, eachOnce(fetched), readAlone, bad, given);
-  };
-  const list = complete ? undefined : { walk: walks()[child], stated, ...(bulk && { bulk }) };
-  if (list === undefined) children[child] = came;
-  else nestedLists.push({ ...list, child, shown: idsOf(records), rows, mentions: authorsIn });
-  return { came, take, rows, list };
+  const read = (element: Json, at: number) => list.read(owner, r.row(`${path}.${name}`, at), element, take);
+  const came = eachPart(child, records, read, take, () => ownerOf(owner));
+  if (complete) {
+    details.children[child] = came;
+    return { came, take, fetching: undefined };
+  }
+  const fetching = fetchingOf(owner, list, stated);
+  details.nestedLists.push({ ...fetching, child, shown: idsOf(records), mentions: authorsIn });
+  return { came, take, fetching };
 };
 
-const addChangelog = (details: Details, owner: Owner, record: JsonObject, catalogue: Catalogue): void => {
-  const { came, take, rows, list } = addList(details, owner, {
-    ...{ child: 'changelog', holder: record, key: 'changelog', name: 'histories', path: 'changelog' },
-    ...{ table: 'tracker.issue_changelog', noun: 'change', bulk: histories },
-    read: (r, history, bad) => changesOf(r, owner.id, history, catalogue, bad),
-  });
+/** How to fetch a list, and how what was fetched becomes rows. */
+const fetchingOf = <T extends Row>(owner: Owner, list: List<T>, stated: number | undefined) => {
+  const { child, table, noun, bulk } = list;
+  const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly T[] => {
+    const read = (element: Json) =>
+      list.read(owner, new Reading(table, `issue ${owner.id}: ${noun}`, element), element, bad);
+    return eachPart(child, eachOnce(fetched), read, bad, () => ownerOf(owner));
+  };
+  return { walk: owner.walks()[child], stated, rows, ...(bulk && { bulk }) };
+};
+
+const ownerOf = ({ id }: Owner): Json => ({ issue_id: String(id) });
+
+const addChangelog = (details: Details, owner: Owner, record: JsonObject): void => {
+  const { came, take, fetching } = addList(details, owner, record, changelogList);
   const keys = keysOf(owner, came, take);
   details.children.keys = keys;
-  if (list === undefined) return;
+  if (fetching === undefined) return;
   const seen = new Set(keys.map(({ key }) => key));
   // What of the changes is bad is told by `rows`.
-  const newKeys = (fetched: readonly Json[], bad?: TakeBadPart) =>
-    keysOf(owner, rows(fetched, ignore), bad).filter(({ key }) => !seen.has(key));
-  details.nestedLists.push({ ...list, child: 'keys', rows: newKeys });
+  const rows = (fetched: readonly Json[], bad?: TakeBadPart) =>
+    keysOf(owner, fetching.rows(fetched, ignore), bad).filter(({ key }) => !seen.has(key));
+  details.nestedLists.push({ ...fetching, child: 'keys', rows });
 };
 
 /**
@@ -111,7 +138,7 @@ const addChangelog = (details: Details, owner: Owner, record: JsonObject, catalo
  * is false where none came, where it came without its envelope or cannot be read, and where the envelope says
  * that there are more. `stated` is its total.
  */
-const delivered = (r: Reading, holder: JsonObject, key: string, name: string, path: string) => {
+const delivered = (r: Reading, holder: JsonObject, { key, name, path }: List<Row>) => {
   const envelope = own(holder, key) ?? null;
   const list = isObject(envelope) ? own(envelope, name) : envelope;
   if (!Array.isArray(list)) {

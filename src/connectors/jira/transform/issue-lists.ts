@@ -59,31 +59,30 @@ export const labelsOf = (issue: Issue): Found<string> => {
   return { rows, whole };
 };
 
-/**
- * One row an element, the last of each key. `given`: the columns of an element that its list gives, beside the
- * issue. Throws `BadData`.
- */
+/** One row an element, the last of each key. `given`: the columns that no member of the element gives. Throws `BadData`. */
 const rowsOf = (
   issue: Issue,
   field: string,
   child: string,
   table: Readable,
-  given?: (at: Reading, element: JsonObject) => Row,
+  given: (at: Reading, element: JsonObject) => Row,
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
 ): Found => {
+  if (elements.length === 0) return { rows: [], whole };
   const rows = partsOf(issue, field, child, elements, (at, element) => {
-    if (isObject(element)) return table.rowOf(at, element, { issue_id: issue.id, ...given?.(at, element) });
+    if (isObject(element)) return table.rowOf(at, element, given(at, element));
     throw at.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
   });
   return { rows: lastOfEach(table, rows), whole };
 };
 
 export const componentsOf = (issue: Issue): Found =>
-  rowsOf(issue, 'components', 'components', issueComponents);
+  rowsOf(issue, 'components', 'components', issueComponents, () => ({ issue_id: issue.id }));
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Found =>
   rowsOf(issue, field, 'versions', issueVersions, () => ({
+    issue_id: issue.id,
     kind: field === 'versions' ? 'affected' : 'fix',
   }));
 
@@ -104,6 +103,7 @@ export const linksOf = (issue: Issue): Found =>
     const other = isInward ? inward : outward;
     if (other === null) throw at.reject('missing_field', 'outwardIssue', 'has neither % nor an inwardIssue');
     return {
+      issue_id: issue.id,
       direction: isInward ? 'inward' : 'outward',
       other_issue_id: id(at, other, 'id', 'other.id'),
       other_issue_key: text(at, other, 'key', 'other.key'),
@@ -130,7 +130,7 @@ export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found 
     const value = own(issue.fields, field) ?? null;
     if (value === null) return [];
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
-    return [rowsOf(issue, field, 'sprints', issueSprints, undefined, list)];
+    return [rowsOf(issue, field, 'sprints', issueSprints, () => ({ issue_id: issue.id }), list)];
   });
   const rows = found.flatMap((each) => each.rows);
   return { rows: lastOfEach(issueSprints, rows), whole: found.every(({ whole }) => whole) };

@@ -20,6 +20,9 @@ const recordKeys = names(
   'editmeta versionedRepresentations fieldsToInclude',
 );
 
+/** Lists that come whole with their issue. */
+const listNames = ['labels', 'components', 'versions', 'links', 'sprints'] as const;
+
 /**
  * Labels, components, versions, links and sprints are always given (a field that is missing is empty);
  * `partial` names those that can be read in part only. Changelog, comments and worklogs are given where they
@@ -40,7 +43,8 @@ export const issueMapper =
     const issue = { r, id, fields };
     const key = values.requiredKey(r, whole, 'key');
 
-    const custom = customFields(r, fields, catalogue);
+    const people: Row[] = [];
+    const custom = customFields(r, fields, catalogue, people);
     const epic = epicOf(issue, idsOf(catalogue, 'epic_link'));
     const flagged = idsOf(catalogue, 'flagged');
     const labels = lists.labelsOf(issue);
@@ -50,7 +54,8 @@ export const issueMapper =
     const links = lists.linksOf(issue);
     const sprints = lists.sprintsOf(issue, custom.sprintFields);
     const versions = { rows: [...fixed.rows, ...affected.rows], whole: fixed.whole && affected.whole };
-    const details = detailsOf({ ...issue, key, walks: () => walksOf(String(id)) }, whole, catalogue);
+    const walks = () => walksOf(String(id));
+    const details = detailsOf({ r, id, fields, key, catalogue, walks }, whole, people);
     r.keepUnknown(whole, recordKeys, 'record.');
 
     const row = issues.rowOf(r, fields, {
@@ -71,25 +76,27 @@ export const issueMapper =
     const { children, nestedLists } = details;
     const labelRows = [...new Set(labels.rows)].map((label) => ({ issue_id: id, label }));
     const found = { labels: { ...labels, rows: labelRows }, components, versions, links, sprints };
-    for (const [name, { rows }] of Object.entries<lists.Found>(found)) children[name] = rows;
-    const partial = Object.entries(found).flatMap(([name, { whole }]) => (whole ? [] : [name]));
+    const partial: string[] = [];
+    for (const name of listNames) {
+      children[name] = found[name].rows;
+      if (!found[name].whole) partial.push(name);
+    }
     return {
       row,
       children,
       ...(partial.length > 0 && { partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
       ...r.remarks(),
-      mentions: [...custom.people, ...details.people],
+      mentions: people,
     };
   };
 
 /**
- * The custom fields that are set, as JSON text, the ids of the sprint fields, and the people in all fields. Keeps unknown system fields
- * in `_extra`.
+ * The custom fields that are set, as JSON text, the ids of the sprint fields, and adds the people in all fields. Keeps unknown system
+ * fields in `_extra`.
  */
-const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
+const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue, people: Row[]) => {
   const keys: string[] = [];
-  const people: Row[] = [];
   for (const key of Object.keys(fields)) {
     const value = fields[key] ?? null;
     if (value === null) continue;
@@ -101,7 +108,6 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const sprintFields = idsOf(catalogue, 'sprint');
   return {
     json: r.jsonMembers('fields.', keys, values),
-    people,
     sprintFields:
       sprintFields.length > 0 ? sprintFields : keys.filter((key) => lists.looksLikeSprints(fields[key])),
   };

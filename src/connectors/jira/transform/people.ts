@@ -8,27 +8,62 @@ import { identityOf } from './values.ts';
 /** Longer ids are nobody's. */
 const longestId = 255;
 
+/** A row of `tracker.mentioned_users`. */
+interface Person extends Row {
+  readonly id: string;
+  readonly display_name: string;
+  readonly active: boolean | null;
+  readonly time_zone: string | null;
+  readonly account_type: string | null;
+}
+
+/** The rows that were made last, by id: records name the same few people again and again, and one row serves them all. */
+const made = new Map<string, Person>();
+const mostMade = 10_000;
+
 /**
- * Adds the row of `tracker.mentioned_users`; none for what is no person with an id and a name. The place of a board
- * has `key`, `name` and `displayName`, too: only people are `active` or not.
+ * Adds the person; none for what is no person with an id and a name. The place of a board has `key`, `name` and
+ * `displayName`, too: only people are `active` or not.
  */
 const addPerson = (found: Row[], value: Json): void => {
   if (!isObject(value) || typeof value.displayName !== 'string') return;
-  const { accountId, active, displayName, timeZone, accountType } = value;
-  const id = typeof accountId === 'string' || typeof active === 'boolean' ? identityOf(value) : undefined;
+  const { accountId, displayName } = value;
+  const active = typeof value.active === 'boolean' ? value.active : null;
+  const id = typeof accountId === 'string' || active !== null ? identityOf(value) : undefined;
   if (id === undefined || id.length > longestId) return;
-  const flag = typeof active === 'boolean' ? active : null;
-  const about = { time_zone: wordIn(timeZone), account_type: wordIn(accountType) };
-  found.push({ id, display_name: displayName, active: flag, ...about });
+  const time_zone = wordIn(value.timeZone);
+  const account_type = wordIn(value.accountType);
+  const last = made.get(id);
+  if (
+    last?.display_name === displayName &&
+    last.active === active &&
+    last.time_zone === time_zone &&
+    last.account_type === account_type
+  ) {
+    found.push(last);
+    return;
+  }
+  const person = { id, display_name: displayName, active, time_zone, account_type };
+  if (made.size >= mostMade) made.clear();
+  made.set(id, person);
+  found.push(person);
 };
 
 const wordIn = (said: Json): string | null => (typeof said === 'string' ? said : null);
 
+/** Adds who wrote these changes, comments or worklogs, and who edited them. */
+export const addAuthors = (found: Row[], records: readonly Json[]): void => {
+  for (const record of records) {
+    if (!isObject(record)) continue;
+    addPerson(found, record.author);
+    addPerson(found, record.updateAuthor);
+  }
+};
+
 /** Who wrote these changes, comments or worklogs, and who edited them. */
 export const authorsIn = (records: readonly Json[]): readonly Row[] => {
   const found: Row[] = [];
-  for (const record of records)
-    if (isObject(record)) for (const by of [record.author, record.updateAuthor]) addPerson(found, by);
+  addAuthors(found, records);
   return found;
 };
 
