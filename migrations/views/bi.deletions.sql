@@ -44,9 +44,9 @@ from (
   from tracker.priorities
   where _deleted_at is not null
   union all
-  select source_id, 'tracker.issues', id::text, case when (security_level is null and security_level_id is null) or ops.shows_restricted_issues() then key end, _deleted_at, _run_id
+  select source_id, 'tracker.issues', id::text, key, _deleted_at, _run_id
   from tracker.issues
-  where _deleted_at is not null
+  where _deleted_at is not null and ops.shows_level(security_level, security_level_id)
   union all
   select source_id, 'tracker.comments', id::text, null, _deleted_at, _run_id
   from tracker.comments
@@ -118,11 +118,11 @@ from (
 ) d (source_id, table_name, record_id, record_name, deleted_at, run_id)
 join ops.sources s on s.source_id = d.source_id;
 
-comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables. A record that comes back has no row any more.';
+comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown. A record that comes back has no row any more.';
 comment on column bi.deletions.source is 'The source, see ops.sources.name.';
 comment on column bi.deletions.table_name is 'The table that holds it, e.g. tracker.issues.';
 comment on column bi.deletions.record_id is 'Its id; of a DAG its name, of a run DAG and id, of a step also its name and occurrence.';
-comment on column bi.deletions.record_name is 'Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise, and for issues with a security level unless bi shows these.';
+comment on column bi.deletions.record_name is 'Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.';
 comment on column bi.deletions.deleted_at is 'When it was found to be gone (UTC).';
 comment on column bi.deletions.deleted_date is 'Day of deleted_at in the reporting time zone.';
 comment on column bi.deletions.run_id is 'The run that found it to be gone, see bi.sync_runs.run_id.';

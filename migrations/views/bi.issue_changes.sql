@@ -14,25 +14,36 @@ select
   c.field_id,
   coalesce(f.name, c.field_name) as field_name,
   case
-    when lower(c.field_id) = 'comment' then null
+    when lower(c.field_id) = 'comment' or old.is_hidden then null
     when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
       then ops.shown_name(c.from_text, c.from_id)
     else c.from_text
   end as old_value,
   case
-    when lower(c.field_id) = 'comment' then null
+    when lower(c.field_id) = 'comment' or new.is_hidden then null
     when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
       then ops.shown_name(c.to_text, c.to_id)
     else c.to_text
   end as new_value,
-  c.from_id as old_id,
-  c.to_id as new_id
+  case when not old.is_hidden then c.from_id end as old_id,
+  case when not new.is_hidden then c.to_id end as new_id
 from tracker.issue_changelog c
 join ops.sources s on s.source_id = c.source_id
 join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
-left join tracker.fields f on f.source_id = c.source_id and f.id = c.field_id;
+left join tracker.fields f on f.source_id = c.source_id and f.id = c.field_id
+-- Links, parents and epics name other issues, by key in one of the two.
+cross join lateral (
+  select (ops.is_issue_key(c.from_id) or ops.is_issue_key(c.from_text)) is true and exists (
+    select from tracker.hidden_keys k where k.source_id = c.source_id and k.key in (c.from_id, c.from_text)
+  ) as is_hidden
+) old
+cross join lateral (
+  select (ops.is_issue_key(c.to_id) or ops.is_issue_key(c.to_text)) is true and exists (
+    select from tracker.hidden_keys k where k.source_id = c.source_id and k.key in (c.to_id, c.to_text)
+  ) as is_hidden
+) new;
 
 comment on view bi.issue_changes is 'Audit: every change of every field; one row per changed field of a live issue.';
 comment on column bi.issue_changes.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

@@ -9,7 +9,13 @@ select
   coalesce(f.name, e.field_id) as field_name,
   f.schema_type as field_type,
   v.place as value_number_in_field,
-  v.value #>> '{}' as value_text,
+  case
+    when ops.is_issue_key(w.words) and exists (
+      -- One look-up a value: without the offset Postgres might read all issues first.
+      select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = w.words offset 0
+    ) then null
+    else v.value #>> '{}'
+  end as value_text,
   (
     case when n.number = 0 or abs(n.number) between 1e-300 and 1e300 then n.number end
   )::double precision as value_number
@@ -20,6 +26,10 @@ cross join lateral jsonb_each(i.custom_fields) as e (field_id, value)
 cross join lateral jsonb_array_elements(
   case when jsonb_typeof(e.value) = 'array' then e.value else jsonb_build_array(e.value) end
 ) with ordinality as v (value, place)
+-- A link to an epic or a parent is a key, or an object with one.
+cross join lateral (
+  select coalesce(v.value ->> 'key', v.value #>> '{data,key}', v.value #>> '{}') as words
+) w
 cross join lateral (
   select case when jsonb_typeof(v.value) = 'number' then (v.value #>> '{}')::numeric end
 ) as n (number)

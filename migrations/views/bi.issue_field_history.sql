@@ -1,153 +1,183 @@
 create or replace view bi.issue_field_history with (security_barrier) as
+-- Postgres takes a view that is nothing but a union apart, and with it the barrier: this one is a subquery.
 select
   h.source,
   h.issue_id,
   h.issue_key,
   h.project_id,
   h.project_key,
-  'status' as field_name,
-  'status' as field_id,
-  h.status_id as value_id,
-  h.status as value_text,
-  null::numeric(18,4) as value_number,
-  h.entered_at as valid_from,
-  h.left_at as valid_to,
+  h.field_name,
+  h.field_id,
+  case when not x.is_hidden then h.value_id end as value_id,
+  case when not x.is_hidden then h.value_text end as value_text,
+  h.value_number,
+  h.valid_from,
+  h.valid_to,
   h.is_current,
   h.is_inferred
-from bi.issue_status_history h
-where h.is_current or h.left_at > h.entered_at
-union all
-select
-  s.name,
-  v.issue_id::text,
-  i.key,
-  i.project_id::text,
-  p.key,
-  v.field_name,
-  coalesce(
-    v.field_id,
-    (
-      select max(l.field_id)
-      from tracker.followed_fields l
-      where l.source_id = v.source_id and l.field_name = v.field_name
-    )
-  ),
-  v.value_id,
-  -- Names by computed ids are looked up: such joins would be planned for a few rows.
-  case
-    when v.field_name = 'priority'
-      then coalesce(
-        (
-          select pr.name
-          from tracker.priorities pr
-          where pr.source_id = v.source_id
-            and pr.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
-        ),
-        v.value_text
+from (
+  select
+    h.source,
+    h.issue_id,
+    h.issue_key,
+    h.project_id,
+    h.project_key,
+    'status' as field_name,
+    'status' as field_id,
+    h.status_id as value_id,
+    h.status as value_text,
+    null::numeric(18,4) as value_number,
+    h.entered_at as valid_from,
+    h.left_at as valid_to,
+    h.is_current,
+    h.is_inferred
+  from bi.issue_status_history h
+  where h.is_current or h.left_at > h.entered_at
+  union all
+  select
+    s.name,
+    v.issue_id::text,
+    i.key,
+    i.project_id::text,
+    p.key,
+    v.field_name,
+    coalesce(
+      v.field_id,
+      (
+        select max(l.field_id)
+        from tracker.followed_fields l
+        where l.source_id = v.source_id and l.field_name = v.field_name
       )
-    when v.field_name = 'sprint'
-      then coalesce(
-        (
-          select sp.name
-          from tracker.sprints sp
-          where sp.source_id = v.source_id
-            and sp.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
-        ),
-        v.value_text
-      )
-    when v.field_name = 'assignee'
-      or (
-        select f.schema_type
-        from tracker.fields f
-        where f.source_id = v.source_id and f.id = v.field_id
-      ) = 'user'
-      then ops.shown_name(coalesce(u.display_name, v.value_text), v.value_id)
-    else v.value_text
-  end,
-  (
+    ),
+    v.value_id,
+    -- Names by computed ids are looked up: such joins would be planned for a few rows.
     case
-      when v.field_name = 'story_points' and v.value_text ~ '^-?[0-9]{1,13}(\.[0-9]*)?$' then v.value_text::numeric
-    end
-  )::numeric(18,4),
-  v.valid_from,
-  v.valid_to,
-  v.valid_to is null,
-  v.is_inferred
-from tracker.issue_value_intervals v
-join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
-join ops.sources s on s.source_id = i.source_id
-left join tracker.users u on u.source_id = v.source_id and u.id = v.value_id
-left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
-where v.valid_to is null or v.valid_to > v.valid_from
-union all
--- Values that never changed.
-select
-  s.name,
-  i.id::text,
-  i.key,
-  i.project_id::text,
-  p.key,
-  f.field_name,
-  f.field_id,
-  w.value_id,
-  case
-    when f.is_person
-      then ops.shown_name(
-        coalesce(
-          (select u.display_name from tracker.users u where u.source_id = i.source_id and u.id = w.value_id),
-          w.value_text
-        ),
-        w.value_id
-      )
-    else w.value_text
-  end,
-  (
-    case when f.field_name = 'story_points' and abs(i.story_points) < 1e13 then i.story_points end
-  )::numeric(18,4),
-  coalesce(b.began_at, i.created_at),
-  null,
-  true,
-  false
-from tracker.shown_issues i
-left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
-join (
-  select
-    w.source_id,
-    w.field_name,
-    max(w.field_id) as field_id,
-    w.field_name = 'assignee' or coalesce(bool_or(f.schema_type = 'user'), false) as is_person
-  from tracker.followed_fields w
-  left join tracker.fields f on f.source_id = w.source_id and f.id = w.field_id
-  where not w.is_list
-  group by w.source_id, w.field_name
-) f on f.source_id = i.source_id
-join ops.sources s on s.source_id = i.source_id
-left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
-cross join lateral (
-  select
-    case f.field_name
-      when 'assignee' then i.assignee_id
-      when 'priority' then i.priority_id::text
-      when 'story_points' then null
-      -- A person in a custom field is there by the account id.
-      else case when f.is_person then i.custom_fields ->> f.field_id end
-    end as value_id,
-    case f.field_name
-      when 'assignee' then null
-      when 'priority'
+      when v.field_name = 'priority'
         then coalesce(
-          (select pr.name from tracker.priorities pr where pr.source_id = i.source_id and pr.id = i.priority_id),
-          i.priority
+          (
+            select pr.name
+            from tracker.priorities pr
+            where pr.source_id = v.source_id
+              and pr.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
+          ),
+          v.value_text
         )
-      when 'story_points' then i.story_points::text
-      else i.custom_fields ->> f.field_id
-    end as value_text
-) w
-where not exists (
-  select
+      when v.field_name = 'sprint'
+        then coalesce(
+          (
+            select sp.name
+            from tracker.sprints sp
+            where sp.source_id = v.source_id
+              and sp.id = case when v.value_id ~ '^[0-9]{1,18}$' then v.value_id::bigint end
+          ),
+          v.value_text
+        )
+      when v.field_name = 'assignee'
+        or (
+          select f.schema_type
+          from tracker.fields f
+          where f.source_id = v.source_id and f.id = v.field_id
+        ) = 'user'
+        then ops.shown_name(coalesce(u.display_name, v.value_text), v.value_id)
+      else v.value_text
+    end,
+    (
+      case
+        when v.field_name = 'story_points' and v.value_text ~ '^-?[0-9]{1,13}(\.[0-9]*)?$' then v.value_text::numeric
+      end
+    )::numeric(18,4),
+    v.valid_from,
+    v.valid_to,
+    v.valid_to is null,
+    v.is_inferred
   from tracker.issue_value_intervals v
-  where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = f.field_name
-);
+  join tracker.shown_issues i on i.source_id = v.source_id and i.id = v.issue_id
+  join ops.sources s on s.source_id = i.source_id
+  left join tracker.users u on u.source_id = v.source_id and u.id = v.value_id
+  left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+  where v.valid_to is null or v.valid_to > v.valid_from
+  union all
+  -- Values that never changed.
+  select
+    s.name,
+    i.id::text,
+    i.key,
+    i.project_id::text,
+    p.key,
+    f.field_name,
+    f.field_id,
+    w.value_id,
+    case
+      when f.is_person
+        then ops.shown_name(
+          coalesce(
+            (select u.display_name from tracker.users u where u.source_id = i.source_id and u.id = w.value_id),
+            w.value_text
+          ),
+          w.value_id
+        )
+      else w.value_text
+    end,
+    (
+      case when f.field_name = 'story_points' and abs(i.story_points) < 1e13 then i.story_points end
+    )::numeric(18,4),
+    coalesce(b.began_at, i.created_at),
+    null,
+    true,
+    false
+  from tracker.shown_issues i
+  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  join (
+    select
+      w.source_id,
+      w.field_name,
+      max(w.field_id) as field_id,
+      w.field_name = 'assignee' or coalesce(bool_or(f.schema_type = 'user'), false) as is_person
+    from tracker.followed_fields w
+    left join tracker.fields f on f.source_id = w.source_id and f.id = w.field_id
+    where not w.is_list
+    group by w.source_id, w.field_name
+  ) f on f.source_id = i.source_id
+  join ops.sources s on s.source_id = i.source_id
+  left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+  cross join lateral (
+    select
+      case f.field_name
+        when 'assignee' then i.assignee_id
+        when 'priority' then i.priority_id::text
+        when 'story_points' then null
+        -- A person in a custom field is there by the account id.
+        else case when f.is_person then i.custom_fields ->> f.field_id end
+      end as value_id,
+      case f.field_name
+        when 'assignee' then null
+        when 'priority'
+          then coalesce(
+            (select pr.name from tracker.priorities pr where pr.source_id = i.source_id and pr.id = i.priority_id),
+            i.priority
+          )
+        when 'story_points' then i.story_points::text
+        else i.custom_fields ->> f.field_id
+      end as value_text
+  ) w
+  where not exists (
+    select
+    from tracker.issue_value_intervals v
+    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = f.field_name
+  )
+) h
+-- A custom field may name another issue, by its key.
+cross join lateral (
+  select (
+    h.field_name not in ('status', 'assignee', 'priority', 'story_points', 'sprint', 'fix_versions')
+    and (ops.is_issue_key(h.value_id) or ops.is_issue_key(h.value_text))
+  ) is true and exists (
+    select
+    from tracker.hidden_keys k
+    join ops.sources s on s.source_id = k.source_id
+    where s.name = h.source and k.key in (h.value_id, h.value_text)
+  ) as is_hidden
+) x;
 
 comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.';
 comment on column bi.issue_field_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

@@ -10,8 +10,8 @@ select
   i.project_id::text as project_id,
   p.key as project_key,
   st.category is not distinct from 'done' as is_done,
-  l.other_issue_id::text as other_issue_id,
-  coalesce(o.key, l.other_issue_key) as other_issue_key,
+  case when not x.is_hidden then l.other_issue_id end::text as other_issue_id,
+  coalesce(o.key, case when not x.is_hidden then l.other_issue_key end) as other_issue_key,
   op.key as other_project_key,
   o.summary as other_summary,
   ost.name as other_status,
@@ -41,6 +41,11 @@ join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
 left join tracker.shown_issues o on o.source_id = l.source_id and o.id = l.other_issue_id
+cross join lateral (
+  select o.id is null and exists (
+    select from tracker.issues h where h.source_id = l.source_id and h.id = l.other_issue_id
+  ) as is_hidden
+) x
 left join tracker.projects op on op.source_id = o.source_id and op.id = o.project_id
 left join tracker.statuses ost on ost.source_id = o.source_id and ost.id = o.status_id;
 
@@ -55,8 +60,8 @@ comment on column bi.issue_links.issue_key is 'Issue key of today, e.g. PROJ-7; 
 comment on column bi.issue_links.project_id is 'Id of the project the issue is in today; stable.';
 comment on column bi.issue_links.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_links.is_done is 'True when this issue is in the status category done.';
-comment on column bi.issue_links.other_issue_id is 'Id of the issue at the other end.';
-comment on column bi.issue_links.other_issue_key is 'Its key today; if it is not known, its key when the link was read.';
+comment on column bi.issue_links.other_issue_id is 'Id of the issue at the other end; null if that is deleted or hidden by its security level.';
+comment on column bi.issue_links.other_issue_key is 'Its key today; if it was never read, its key when the link was read; null if it is deleted or hidden.';
 comment on column bi.issue_links.other_project_key is 'Key of the project the other issue is in today.';
 comment on column bi.issue_links.other_summary is 'Title line of the other issue.';
 comment on column bi.issue_links.other_status is 'Status of the other issue today.';

@@ -43,7 +43,7 @@ from (
     case when f.first_response_at is not null then greatest(f.first_response_at, i.created_at) end as responded_at,
     case when i.resolved_at is not null then greatest(i.resolved_at, i.created_at) end as done_at
   from tracker.issue_facts f
-  join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+  join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
 ) r
 -- Every row has its source. An inner join lets the planner begin with the sources, and walk an index over all issues.
 left join ops.sources s on s.source_id = r.source_id

@@ -33,7 +33,7 @@ select
   h.is_inferred
 from tracker.issue_status_intervals h
 join ops.sources s on s.source_id = h.source_id
-join tracker.issues i on i.source_id = h.source_id and i.id = h.issue_id
+join tracker.shown_issues i on i.source_id = h.source_id and i.id = h.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
 left join tracker.statuses st on st.source_id = h.source_id and st.id::text = h.status_ref

@@ -18,20 +18,13 @@ select
   ops.shown_name(ua.display_name, i.assignee_id) as assignee_name,
   i.reporter_id,
   ops.shown_name(ur.display_name, i.reporter_id) as reporter_name,
-  i.parent_id::text as parent_issue_id,
+  case
+    when pa.id is null
+      and exists (select from tracker.issues h where h.source_id = i.source_id and h.id = i.parent_id) then null
+    else i.parent_id
+  end::text as parent_issue_id,
   pa.key as parent_issue_key,
-  coalesce(
-    ep.key,
-    (
-      select n.key
-      from tracker.issue_keys k
-      join tracker.issues n on n.source_id = k.source_id and n.id = k.issue_id
-      where k.source_id = i.source_id and k.key = i.epic_key
-      order by n.key <> k.key, n._deleted_at is not null, n.id desc
-      limit 1
-    ),
-    i.epic_key
-  ) as epic_issue_key,
+  coalesce(ep.key, oe.unknown_epic_key, pe.unknown_epic_key) as epic_issue_key,
   array_to_string(i.labels, ', ') as labels,
   array_to_string(i.components, ', ') as components,
   array_to_string(i.fix_versions, ', ') as fix_versions,
@@ -68,8 +61,8 @@ select
   i.description,
   i.creator_id,
   ops.shown_name(uc.display_name, i.creator_id) as creator_name,
-  case when pa._deleted_at is null and pa.security_level_id is null then pa.summary end as parent_summary,
-  case when ep._deleted_at is null and ep.security_level_id is null then ep.summary end as epic_summary,
+  pa.summary as parent_summary,
+  ep.summary as epic_summary,
   (
     select sp.name
     from tracker.sprint_issue_facts f
@@ -106,7 +99,9 @@ select
   i.resolution_id::text as resolution_id,
   i.start_date,
   i.is_flagged,
-  i.team
+  i.team,
+  ep.id::text as epic_issue_id,
+  coalesce(de.key, oe.unknown_epic_key) as direct_epic_issue_key
 from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -117,8 +112,26 @@ left join tracker.users ua on ua.source_id = i.source_id and ua.id = i.assignee_
 left join tracker.issue_facts f on f.source_id = i.source_id and f.issue_id = i.id
 left join tracker.users uc on uc.source_id = i.source_id and uc.id = i.creator_id
 left join tracker.users ur on ur.source_id = i.source_id and ur.id = i.reporter_id
-left join tracker.issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
-left join tracker.issues ep on ep.source_id = i.source_id and ep.id = i.epic_id;
+left join tracker.shown_issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
+-- Sub-tasks name no epic: theirs is that of the parent. Parents on the way may be hidden.
+left join tracker.issue_epics oe on oe.source_id = i.source_id and oe.issue_id = i.id
+left join tracker.issue_epics pe on pe.source_id = i.source_id and pe.issue_id = i.parent_id
+left join tracker.issue_epics ge on ge.source_id = i.source_id and ge.issue_id = pe.parent_id
+left join tracker.shown_issues de on de.source_id = i.source_id and de.id = oe.epic_id
+left join tracker.shown_issues ep
+  on ep.source_id = i.source_id
+    and ep.id = coalesce(
+      case when oe.is_epic then i.id end,
+      oe.epic_id,
+      case
+        when oe.epic_key is null
+          then coalesce(
+            case when pe.is_epic then pe.issue_id end,
+            pe.epic_id,
+            case when pe.epic_key is null and ge.is_epic then ge.issue_id end
+          )
+      end
+    );
 
 comment on view bi.issues is 'Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.';
 comment on column bi.issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
@@ -139,9 +152,9 @@ comment on column bi.issues.assignee_id is 'The assignee; null if unassigned, se
 comment on column bi.issues.assignee_name is 'The assignee, as shown.';
 comment on column bi.issues.reporter_id is 'The reporter, see bi.users.user_id.';
 comment on column bi.issues.reporter_name is 'The reporter, as shown.';
-comment on column bi.issues.parent_issue_id is 'Id of the parent: of a sub-task its task, of a task its epic.';
-comment on column bi.issues.parent_issue_key is 'Key of the parent today; null if it is not in the warehouse.';
-comment on column bi.issues.epic_issue_key is 'Key of the epic today; as the issue names it where the epic is not in the warehouse; null if none is stated.';
+comment on column bi.issues.parent_issue_id is 'Id of the parent: of a sub-task its task, of a task its epic; null if that is deleted or hidden by its security level.';
+comment on column bi.issues.parent_issue_key is 'Key of the parent today; null if it is not in the warehouse, deleted or hidden.';
+comment on column bi.issues.epic_issue_key is 'Key of the epic today: its own for an epic, that of the parent for a sub-task, which names none; as the issue names it where the epic is not in the warehouse; null: none, or it is deleted or hidden.';
 comment on column bi.issues.labels is 'Labels, separated by a comma; one row each in bi.issue_labels.';
 comment on column bi.issues.components is 'Names of components, separated by a comma.';
 comment on column bi.issues.fix_versions is 'Names of fix versions, separated by a comma.';
@@ -165,8 +178,8 @@ comment on column bi.issues.synced_at is 'When this content last changed in the 
 comment on column bi.issues.description is 'Description as plain text.';
 comment on column bi.issues.creator_id is 'Who created it, see bi.users.user_id.';
 comment on column bi.issues.creator_name is 'Who created it, as shown.';
-comment on column bi.issues.parent_summary is 'Title of the parent; null where it is deleted or has a security level.';
-comment on column bi.issues.epic_summary is 'Title of the epic; null where it is deleted, not known by id, or has a security level.';
+comment on column bi.issues.parent_summary is 'Title of the parent; null where it is not in the warehouse, deleted or hidden.';
+comment on column bi.issues.epic_summary is 'Title of the epic of epic_issue_key; null where that is not in the warehouse, deleted or hidden.';
 comment on column bi.issues.current_sprint is 'Name of the active sprint that it is in, else of the next one; null: none.';
 comment on column bi.issues.comment_count is 'Live comments. May be summed.';
 comment on column bi.issues.last_comment_at is 'When the last live comment was written (UTC); null: none.';
@@ -185,3 +198,5 @@ comment on column bi.issues.resolution_id is 'Id of the resolution, the same in 
 comment on column bi.issues.start_date is 'Day on which work starts, as planned; a calendar day without a time zone; null: none, or the site has no such field.';
 comment on column bi.issues.is_flagged is 'True while it is flagged as impeded; null: the site has no such field.';
 comment on column bi.issues.team is 'Name of the team; its id where the source gives no name; null: none.';
+comment on column bi.issues.epic_issue_id is 'Id of the epic of epic_issue_key, see issue_id; null where that is not in the warehouse. To group by: names and keys change.';
+comment on column bi.issues.direct_epic_issue_key is 'Key of the epic that the issue itself names; null for epics, and for sub-tasks, which name none: sums by it leave their work out.';

@@ -72,7 +72,7 @@ left join (
       count(*) filter (where st.category = 'unknown') as of_unknown_category,
       count(*) filter (where i.assignee_id is not null and u.id is null) as of_unknown_assignees,
       count(*) filter (where abs(i.story_points) >= 1e13) as with_hidden_points,
-      count(*) filter (where i.security_level is not null or i.security_level_id is not null) as restricted
+      count(*) filter (where not ops.shows_level(i.security_level, i.security_level_id)) as restricted
     from tracker.issues i
     left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
     left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
@@ -88,7 +88,7 @@ left join (
     ('issues_of_unknown_category', i.of_unknown_category),
     ('issues_of_unknown_assignees', i.of_unknown_assignees),
     ('hidden_story_points', i.with_hidden_points),
-    ('restricted_issues', case when ops.shows_restricted_issues() then 0 else i.restricted end)
+    ('restricted_issues', i.restricted)
   ) v (check_name, offending_rows)
   union all
   select c.source_id, c.check_name, count(*)
@@ -180,18 +180,18 @@ left join (
     join tracker.issue_status_intervals b on b.source_id = t.source_id and b.issue_id = t.issue_id and b.sequence = 0
     where t.is_inferred and t.left_at is null and coalesce(b.status_ref, b.status_text) is not null
   ) v
-  join tracker.issues i on i.source_id = v.source_id and i.id = v.issue_id
+  join tracker.shown_issues i on i.source_id = v.source_id and i.id = v.issue_id
   group by v.source_id
   union all
   select t.source_id, 'changes_that_do_not_join', sum(t.unjoined_changes), min(i.key)
   from tracker.issue_facts t
-  join tracker.issues i on i.source_id = t.source_id and i.id = t.issue_id
+  join tracker.shown_issues i on i.source_id = t.source_id and i.id = t.issue_id
   where t.unjoined_changes > 0
   group by t.source_id
   union all
   select n.source_id, 'names_without_id', count(*), min(i.key)
   from tracker.history_names n
-  join tracker.issues i on i.source_id = n.source_id and i.id = n.issue_id
+  join tracker.shown_issues i on i.source_id = n.source_id and i.id = n.issue_id
   where not n.is_known
   group by n.source_id
 ) h (source_id, check_name, offending_rows, example_key) on h.source_id = s.source_id and h.check_name = c.check_name;

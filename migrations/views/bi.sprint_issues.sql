@@ -37,7 +37,7 @@ select
 from tracker.sprint_issue_facts f
 join ops.sources s on s.source_id = f.source_id
 join tracker.shown_sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id and sp._deleted_at is null
-join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
 

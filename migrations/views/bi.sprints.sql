@@ -59,7 +59,7 @@ cross join lateral (
       sum(coalesce(f.points_out, 0) - coalesce(f.points_in, 0)) filter (where f.is_committed or f.is_added), 0
     ) as reestimated_points
   from tracker.sprint_issue_facts f
-  join tracker.issues i on i.source_id = f.source_id and i.id = f.issue_id
+  join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
   where f.source_id = sp.source_id and f.sprint_id = sp.id
 ) a
 where sp._deleted_at is null;

@@ -32,7 +32,7 @@ from (
     (h.category <> 'done')::int,
     (case when h.category = 'done' and abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4)
   from tracker.issue_status_intervals h
-  join tracker.issues i on i.source_id = h.source_id and i.id = h.issue_id
+  join tracker.shown_issues i on i.source_id = h.source_id and i.id = h.issue_id
   where (h.category = 'done' and h.previous_category is distinct from 'done')
     or (h.previous_category = 'done' and h.category <> 'done')
 ) e

@@ -1,8 +1,7 @@
 create or replace view tracker.shown_issues as
 select i.*
 from tracker.issues i
-where i._deleted_at is null
-  and ((i.security_level is null and i.security_level_id is null) or ops.shows_restricted_issues());
+where i._deleted_at is null and ops.shows_level(i.security_level, i.security_level_id);
 
 comment on view tracker.shown_issues is 'The issues that bi is made of, with the columns of tracker.issues: live ones; those with a security level only where the configuration says so.';
 

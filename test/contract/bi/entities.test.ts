@@ -85,11 +85,72 @@ test('an issue has the names of what it refers to, hours and UTC days', async ()
     `select issue_key, created_date, resolved_date, story_points, original_estimate_hours, remaining_estimate_hours,
         time_spent_hours, is_open, is_overdue, epic_issue_key from bi.issues order by issue_key`,
     [
-      'PROJ-1 | 2024-01-01 | - | 3.0000 | 1.50 | 0.50 | 2562047788015215.50 | true | true | -',
+      'PROJ-1 | 2024-01-01 | - | 3.0000 | 1.50 | 0.50 | 2562047788015215.50 | true | true | FAR-1',
       'PROJ-2 | 2024-01-01 | 2024-01-04 | 12345.6789 | - | - | - | false | false | FAR-1',
     ],
   );
   await shows(`select age_days from bi.issues where issue_key = 'PROJ-2'`, ['3.500']);
+});
+
+test('hours by epic hold the work on its sub-tasks and its own', async () => {
+  await insert('tracker.issue_types (source_id, id, name, subtask, hierarchy_level)', [
+    `1, 60, 'Großaufgabe', false, 1`,
+    `1, 61, 'Aufgabe', false, 0`,
+    `1, 62, 'Teilaufgabe', true, -1`,
+  ]);
+  await insert('tracker.fields (source_id, id, name, custom, schema_custom)', [
+    `2, 'customfield_9', 'Epic Name', true, 'com.pyxis.greenhopper.jira:gh-epic-label'`,
+  ]);
+  const issue = (source: number, id: number, type: number, more: string, fields = '{}') =>
+    `${source}, ${id}, 'EP-${id}', 10, ${type}, 1, ${more}, '${fields}', '2024-01-01Z', '2024-03-01Z'`;
+  await insert(
+    `tracker.issues (source_id, id, key, project_id, issue_type_id, status_id, parent_id, epic_id, epic_key, custom_fields,
+      created_at, updated_at)`,
+    [
+      issue(1, 60, 60, 'null, null, null'),
+      // By the parent; by the link to the epic, beside another parent; of both kinds a sub-task.
+      issue(1, 61, 61, '60, null, null'),
+      issue(1, 62, 61, `null, 60, 'EP-60'`),
+      issue(1, 63, 62, '61, null, null'),
+      issue(1, 64, 62, '62, null, null'),
+      issue(1, 65, 62, '66, null, null'),
+      issue(1, 66, 61, `null, null, 'FAR-1'`),
+      issue(1, 67, 62, '68, null, null'),
+      // A server that says no levels.
+      issue(2, 60, 9, 'null, null, null', '{"customfield_9": "Launch"}'),
+      issue(2, 61, 9, `null, null, 'EP-60'`),
+      issue(2, 62, 9, '61, null, null'),
+    ],
+  );
+  await insert('tracker.issue_keys (source_id, key, issue_id)', [`1, 'EP-60', 60`, `2, 'EP-60', 60`]);
+  await insert(
+    'tracker.worklogs (source_id, id, issue_id, started_at, time_spent_seconds)',
+    [...[60, 61, 62, 63, 64, 65, 66, 67].map((id) => [1, id]), ...[60, 61, 62].map((id) => [2, id])].map(
+      ([source, id]) => `${source}, ${id}, ${id}, '2024-04-01Z', 3600`,
+    ),
+  );
+  onTestFinished(async () => {
+    await read('delete from tracker.worklogs where id between 60 and 68');
+    await read('delete from tracker.issues where id between 60 and 68');
+    await read('delete from tracker.issue_keys where issue_id = 60');
+    await read('delete from tracker.issue_types where id between 60 and 62');
+  });
+  await shows(
+    `select i.source, i.epic_issue_id, i.epic_issue_key, sum(w.time_spent_hours) from bi.worklogs w
+      join bi.issues i on i.source = w.source and i.issue_id = w.issue_id
+      where w.work_date = '2024-04-01' group by 1, 2, 3 order by 1, 2`,
+    [
+      'elsewhere | 60 | EP-60 | 3.00',
+      'tracker | 60 | EP-60 | 5.00',
+      'tracker | - | FAR-1 | 2.00',
+      'tracker | - | - | 1.00',
+    ],
+  );
+  await shows(
+    `select issue_key, direct_epic_issue_key from bi.issues where source = 'tracker' and direct_epic_issue_key is not null
+      and issue_key like 'EP-%' order by 1`,
+    ['EP-62 | EP-60', 'EP-66 | FAR-1'],
+  );
 });
 
 test('an epic that issues name by its key has the key of today, also after it moved', async () => {

@@ -89,8 +89,8 @@ test('a link is seen from both ends; an end that is deleted or hidden is not kno
       'PROJ-1 | inward of Blocks | PROJ-3 | true | true | false | false',
       'PROJ-3 | blocks | PROJ-1 | true | false | false | false',
       'PROJ-1 | relates | PROJ-2 | true | false | false | false',
-      'PROJ-1 | inward of Blocks | AS-READ-7 | false | - | false | -',
-      'PROJ-1 | inward of Blocks | AS-READ-8 | false | - | false | -',
+      'PROJ-1 | inward of Blocks | - | false | - | false | -',
+      'PROJ-1 | inward of Blocks | - | false | - | false | -',
     ],
   ));
 
