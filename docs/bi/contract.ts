@@ -33,6 +33,8 @@ export interface View {
 
 /** `columns` of one row equal `key` of one row in `to`. */
 export interface Relation {
+  /** True: several rows lead to one row of `to`. In a join, numbers of `to`, and of other views that lead there, count once for each. */
+  readonly multiplies: boolean;
   readonly columns: readonly string[];
   readonly to: string;
   readonly key: readonly string[];
@@ -52,9 +54,11 @@ export interface Column {
 export interface Measure {
   readonly additivity: Additivity;
   readonly unit: string;
-  /** Of semi-additive ones: sums are true within one value of each of these columns. */
-  readonly notOver?: readonly string[];
-  /** The column that is true where the source hides the number, which is null then: sums are lower bounds. */
+  /** Columns of the key that sums may reach over; of what is never summed, none. */
+  readonly addsOver?: readonly string[];
+  /** Sums are true within one value of each of these columns. */
+  readonly within?: readonly string[];
+  /** The column that is true where the source hides the number, which is null then. */
   readonly hiddenBy?: string;
 }
 
@@ -101,7 +105,7 @@ function faultsOf(view: string, stored: readonly Stored[]): readonly string[] {
   const has = (column: string): boolean => stored.some(({ name }) => name === column);
   const named = [
     ...is.key,
-    ...(is.notOver ?? []),
+    ...(is.within ?? []),
     ...Object.keys(is.numbers ?? {}),
     ...(is.day ? [is.day] : []),
   ];
@@ -154,16 +158,25 @@ const kindOf = (view: string, column: string): Kind | undefined =>
 function measureOf(view: string, column: string, names: readonly string[]): Measure | undefined {
   const kind = kindOf(view, column);
   if (kind === undefined || kind === 'label') return undefined;
-  const hiddenBy = [`is_${column}_suppressed`, `${column}_suppressed`].find((name) => names.includes(name));
+  const hiddenBy = names.find(
+    (name) => name === `is_${column.replace('_in_reporting_currency', '')}_suppressed`,
+  );
   const measure = { unit: firstOf(units, column) ?? 'count', ...(hiddenBy && { hiddenBy }) };
-  const { day, days, notOver = day !== undefined && days === 'state' ? [day] : [] } = views[view] ?? {};
-  return kind === 'non_additive' || notOver.length === 0
-    ? { additivity: kind, ...measure }
-    : { additivity: 'semi_additive', ...measure, notOver };
+  if (kind === 'non_additive') return { additivity: kind, ...measure };
+  const {
+    key = [],
+    day,
+    days,
+    within = day !== undefined && days === 'state' ? [day] : [],
+  } = views[view] ?? {};
+  const additivity = hiddenBy ? 'lower_bound' : within.length > 0 ? 'semi_additive' : kind;
+  const addsOver = key.filter((name) => !within.includes(name));
+  return { additivity, ...measure, addsOver, ...(within.length > 0 && { within }) };
 }
 
 /** Every column, or columns, of a view that name a row of an entity. */
 function relationsOf(view: string, names: readonly string[]): readonly Relation[] {
+  const own = views[view]?.key ?? [];
   const alike = Object.entries(views)
     .filter(([to, { entity, key }]) => entity && to !== view && key.every((column) => names.includes(column)))
     .map(([to, { key }]) => ({ columns: key, to, key }));
@@ -175,7 +188,12 @@ function relationsOf(view: string, names: readonly string[]): readonly Relation[
     });
   return [...alike, ...inRoles].map((relation) => {
     const by = relation.columns.at(-1);
-    return { ...relation, complete: complete.includes(`*.${by}`) || complete.includes(`${view}.${by}`) };
+    const multiplies = own.some((column) => !relation.columns.includes(column));
+    return {
+      ...relation,
+      multiplies,
+      complete: complete.includes(`*.${by}`) || complete.includes(`${view}.${by}`),
+    };
   });
 }
 

@@ -19,9 +19,8 @@ function cubeOf(view: View): Value {
     dimensions: columns.filter((column) => !isSum(column)).map((column) => dimensionOf(view, column)),
     measures: [
       { name: 'row_count', type: 'count', description: plain(`Rows: ${view.grain}.`) },
-      ...columns.filter(isSum).map(({ name: column, comment: description }) => {
-        return { name: column, sql: `{CUBE}.${column}`, type: 'sum', description: plain(description) };
-      }),
+      ...columns.filter(isSum).map((column) => sumOf(column, column.name)),
+      ...columns.filter(isLeast).map((column) => sumOf(column, `${column.name}_at_least`)),
       ...metrics.filter((metric) => metric.view === name).map((metric) => metricOf(view, metric)),
     ],
   };
@@ -29,6 +28,17 @@ function cubeOf(view: View): Value {
 
 /** What may be summed without a condition is a measure; all other numbers are dimensions, from which metrics are computed. */
 const isSum = ({ measure }: Column): boolean => measure?.additivity === 'additive';
+
+/** Sums that leave out what the source hides have a name that says so. */
+const isLeast = ({ measure }: Column): boolean =>
+  measure?.additivity === 'lower_bound' && measure.within === undefined;
+
+const sumOf = ({ name, comment }: Column, as: string): Value => ({
+  name: as,
+  sql: `{CUBE}.${name}`,
+  type: 'sum',
+  description: plain(comment),
+});
 
 const dimensionOf = ({ key }: View, { name, type, comment }: Column): Value => ({
   name,

@@ -11,9 +11,11 @@ export const version = '1.0';
 export type Additivity =
   /** Always, within one currency. */
   | 'additive'
-  /** Only over rows that agree in the columns of `notOver`: states of a day, running totals. */
+  /** Only over rows that agree in the columns of `within`: states of a day, what belongs to several entities at once. */
   | 'semi_additive'
-  /** Never: ratios, medians, counts of different people. Compute them anew from what may be summed. */
+  /** The source hides small numbers, which are null then: a sum is the least that it can be. Beyond that as additive, or semi-additive. */
+  | 'lower_bound'
+  /** Never: ratios, medians, spans of time that overlap, counts of different people. Compute them anew from what may be summed. */
   | 'non_additive';
 
 /** A number by what may be done with it; `label`: it numbers, orders or names something and measures nothing. */
@@ -28,8 +30,8 @@ export interface Declared {
   readonly day?: string;
   /** For views with a day in the key. Flow: what happened on it, sums over days are true. State: how things stood at its end. */
   readonly days?: 'flow' | 'state';
-  /** Columns that sums must not reach over. Every number that could be summed is then `semi_additive`. */
-  readonly notOver?: readonly string[];
+  /** Sums are true within one value of each of these columns. Every number that could be summed is then `semi_additive`. */
+  readonly within?: readonly string[];
   /** Numbers for which the rules by name do not hold here. */
   readonly numbers?: Readonly<Record<string, Kind>>;
   /** True: rows of other views lead here by the columns of the key, as far as they are named alike. */
@@ -45,7 +47,7 @@ export const views: Readonly<Record<string, Declared>> = {
   // The issue tracker
   boards: { key: of('board_id'), entity: true },
   comments: { key: of('comment_id'), day: 'created_date' },
-  components: { key: of('component_id'), notOver: ['component_id'], entity: true },
+  components: { key: of('component_id'), within: ['component_id'], entity: true },
   cumulative_flow_daily: {
     key: of('project_id', 'status_category', 'date_day'),
     ...{ nullable: ['project_id'], day: 'date_day', days: 'state' },
@@ -68,19 +70,26 @@ export const views: Readonly<Record<string, Declared>> = {
   issues: { key: of('issue_id'), day: 'created_date', entity: true },
   project_summary: { key: of('project_id') },
   projects: { key: of('project_id'), entity: true },
-  sprint_issues: { key: of('sprint_id', 'issue_id'), notOver: ['sprint_id'] },
+  sprint_issues: { key: of('sprint_id', 'issue_id'), within: ['sprint_id'] },
   sprint_burndown_daily: {
     key: of('sprint_id', 'date_day'),
-    ...{ day: 'date_day', days: 'state', numbers: { day_number: 'label' } },
+    // An issue may be in two sprints on one day.
+    ...{
+      day: 'date_day',
+      days: 'state',
+      within: ['sprint_id', 'date_day'],
+      numbers: { day_number: 'label' },
+    },
   },
-  sprints: { key: of('sprint_id'), entity: true },
+  // What is carried over was committed to in several sprints.
+  sprints: { key: of('sprint_id'), within: ['sprint_id'], entity: true },
   throughput_weekly: {
     key: of('project_id', 'issue_type', 'week_start'),
     ...{ nullable: ['project_id', 'issue_type'], day: 'week_start', days: 'flow' },
   },
   user_workload: { key: of('assignee_id'), nullable: ['assignee_id'] },
   users: { key: of('user_id'), entity: true },
-  versions: { key: of('version_id'), notOver: ['version_id'], entity: true },
+  versions: { key: of('version_id'), within: ['version_id'], entity: true },
   worklogs: { key: of('worklog_id'), day: 'work_date' },
 
   // The advertising platform
@@ -98,7 +107,7 @@ export const views: Readonly<Record<string, Declared>> = {
   },
   ad_level_checks: {
     key: of('ad_account_id', 'date_day', 'measure', 'upper_level'),
-    ...{ day: 'date_day', days: 'flow', notOver: ['measure', 'upper_level'] },
+    ...{ day: 'date_day', days: 'flow', within: ['measure', 'upper_level'] },
     numbers: { lower_sum: 'semi_additive', upper_sum: 'semi_additive', difference: 'semi_additive' },
   },
   ad_performance_daily: { key: of('ad_id', 'date_day'), day: 'date_day', days: 'flow' },
@@ -107,15 +116,23 @@ export const views: Readonly<Record<string, Declared>> = {
   ad_set_pacing: { key: of('ad_set_id'), entity: true, numbers: { budget: 'non_additive' } },
   ad_set_performance_daily: { key: of('ad_set_id', 'date_day'), day: 'date_day', days: 'flow' },
   ad_set_targets: { key: of('ad_set_id', 'dimension', 'target_value') },
+  target_performance_daily: {
+    key: of('ad_set_id', 'date_day', 'dimension', 'target_value'),
+    ...{ day: 'date_day', days: 'flow', within: ['dimension'] },
+  },
   ads: { key: of('ad_id'), entity: true },
   assets: {
     key: of('asset_id'),
     entity: true,
-    numbers: { width_pixels: 'non_additive', height_pixels: 'non_additive' },
+    numbers: {
+      width_pixels: 'non_additive',
+      height_pixels: 'non_additive',
+      duration_seconds: 'non_additive',
+    },
   },
   audience_insights: {
     key: of('entity_type', 'entity_id', 'dimension', 'dimension_value', 'captured_date'),
-    ...{ day: 'captured_date', days: 'state', notOver: ['entity_type', 'dimension', 'captured_date'] },
+    ...{ day: 'captured_date', days: 'state', within: ['entity_type', 'dimension', 'captured_date'] },
   },
   audiences: {
     key: of('audience_id'),
@@ -133,11 +150,11 @@ export const views: Readonly<Record<string, Declared>> = {
   landing_pages: { key: of('ad_id', 'item_number') },
   reach_periods: {
     key: of('entity_type', 'entity_id', 'period', 'captured_date'),
-    ...{ day: 'captured_date', days: 'state', notOver: ['entity_type', 'period', 'captured_date'] },
+    ...{ day: 'captured_date', days: 'state', within: ['entity_type', 'period', 'captured_date'] },
   },
   report_revisions: {
     key: of('entity_type', 'entity_id', 'date_day', 'metric', 'seen_at'),
-    ...{ day: 'date_day', days: 'flow', notOver: ['entity_type', 'metric'] },
+    ...{ day: 'date_day', days: 'flow', within: ['entity_type', 'metric'] },
     numbers: {
       old_value: 'non_additive',
       new_value: 'non_additive',
@@ -161,6 +178,10 @@ export const views: Readonly<Record<string, Declared>> = {
   cross_links: {
     key: of('from_kind', 'from_id', 'from_name', 'from_field', 'mention', 'to_kind', 'to_source', 'to_id'),
   },
+  linked_campaign_spend_daily: {
+    key: of('campaign_id', 'date_day', 'issue_source', 'linked_issue_id'),
+    ...{ day: 'date_day', days: 'flow' },
+  },
   dora_weekly: { key: ['week_start'], day: 'week_start', days: 'flow' },
   incidents: {
     key: of('incident_kind', 'incident_id', 'incident_name', 'opened_at'),
@@ -171,7 +192,7 @@ export const views: Readonly<Record<string, Declared>> = {
   data_freshness: { key: of('stream'), numbers: { freshness_promise_seconds: 'non_additive' } },
   deletions: { key: of('table_name', 'record_id'), day: 'deleted_date' },
   late_nights: { key: of('night_date'), day: 'night_date', days: 'flow' },
-  quality_checks: { key: of('check_name'), notOver: ['check_name'] },
+  quality_checks: { key: of('check_name'), within: ['check_name'] },
   receipts: { key: of('slice_id'), day: 'finished_date' },
   stream_runs: {
     key: of('run_id', 'stream'),
@@ -192,12 +213,20 @@ export const kinds: readonly (readonly [RegExp, Kind])[] = [
     /_ratio$|_share$|_per_|_cost$|^(ctr|cpc|cpm|cpa)$|^(p\d\d|median|average|longest|shortest)_|^seconds_since_/,
     'non_additive',
   ],
+  // From one event to another: such spans overlap. Time in a status, time worked and durations of runs are amounts.
+  [
+    /^(age|lead_time|cycle_time|restore|(first_response|resolution)(_working)?|lateness|queue)_(days|hours|seconds)$/,
+    'non_additive',
+  ],
   [/(^|_)(reach|listeners|frequency|people|users)(_|$)|^bid$/, 'non_additive'],
   [
     /(^|_)(seconds|hours|days|points|issues|steps|runs|streams|changes|count|records|rows|requests|retries)(_|$)/,
     'additive',
   ],
-  [/^(budget|spend|revenue|clicks|starts|completes|skips|unmutes|paid_listens|ads_as)(_|$)/, 'additive'],
+  [
+    /^(allocated|budget|spend|revenue|clicks|starts|completes|skips|unmutes|paid_listens|ads_as)(_|$)/,
+    'additive',
+  ],
   [/(^|_)(impressions|quartiles|midpoints|video_views|video_expands|lookalike_audiences)(_|$)/, 'additive'],
   [/^(page_views|leads|add_to_cart|start_checkout|purchases|products|sign_ups|custom_event_\d)$/, 'additive'],
   [
@@ -216,7 +245,10 @@ export const units: readonly (readonly [RegExp, string])[] = [
   [/(^|_)days(_|$)/, 'days'],
   [/(^|_)points(_|$)/, 'story points'],
   [/_ratio$|_share$|^ctr$/, 'ratio'],
-  [/^(spend|revenue|budget|bid|cpc|cpm|cpa|cost_per)(_|$)|_cost$|^average_order_value$/, 'currency'],
+  [
+    /^(spend|allocated_spend|revenue|budget|bid|cpc|cpm|cpa|cost_per)(_|$)|_cost$|^average_order_value$/,
+    'currency',
+  ],
   [/(^|_)frequency(_|$)|^streams_per_/, 'times per person'],
   [/(^|_)(reach|listeners|people)(_|$)/, 'people'],
   [/^(old_value|new_value|difference|lower_sum|upper_sum|metric_value)$/, 'unit of the metric'],

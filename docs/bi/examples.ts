@@ -12,7 +12,7 @@ export const examples: readonly Example[] = [
     view: 'account_performance_daily',
     asks: 'What does each account spend a month?',
     sql: `select date_trunc('month', date_day)::date as month_start, ad_account_name, currency, sum(spend) as spend
-from bi.account_performance_daily group by 1, 2, 3 order by 1, 2`,
+from bi.account_performance_daily group by 1, ad_account_id, 2, 3 order by 1, 2`,
   },
   {
     view: 'ad_accounts',
@@ -40,7 +40,7 @@ where date_day >= current_date - 30 group by 1, 2`,
     view: 'ad_performance_daily',
     asks: 'What did each ad set cost per click this quarter?',
     sql: `select ad_set_name, currency, sum(spend) / nullif(sum(clicks), 0) as cpc from bi.ad_performance_daily
-where date_day >= current_date - 90 group by 1, 2 order by 3`,
+where date_day >= current_date - 90 group by ad_set_id, 1, 2 order by 3`,
   },
   {
     view: 'ad_performance_hourly',
@@ -51,7 +51,7 @@ from bi.ad_performance_hourly group by 1 order by 1`,
   {
     view: 'ad_set_history',
     asks: 'How often did budgets change?',
-    sql: 'select ad_set_name, count(distinct budget) from bi.ad_set_history group by 1 order by 2 desc',
+    sql: 'select ad_set_name, count(distinct budget) from bi.ad_set_history group by ad_set_id, 1 order by 2 desc',
   },
   {
     view: 'ad_set_pacing',
@@ -63,7 +63,7 @@ where end_at > now() and budget_used_ratio < 0.8 order by 2`,
     view: 'ad_set_performance_daily',
     asks: 'How many purchases did each ad set bring this quarter?',
     sql: `select ad_set_name, sum(purchases) as purchases, count(*) filter (where is_purchases_suppressed) as days_hidden
-from bi.ad_set_performance_daily where date_day >= current_date - 90 group by 1 order by 2 desc`,
+from bi.ad_set_performance_daily where date_day >= current_date - 90 group by ad_set_id, 1 order by 2 desc`,
   },
   {
     view: 'ad_set_targets',
@@ -73,7 +73,7 @@ from bi.ad_set_performance_daily where date_day >= current_date - 90 group by 1 
   {
     view: 'ads',
     asks: 'How many ads does each campaign have?',
-    sql: 'select campaign_name, count(*) from bi.ads group by 1 order by 2 desc',
+    sql: 'select campaign_name, count(*) from bi.ads group by campaign_id, 1 order by 2 desc',
   },
   {
     view: 'assets',
@@ -106,7 +106,7 @@ where year_start = date_trunc('year', current_date)::date group by 1 order by 1`
     view: 'campaign_performance_daily',
     asks: 'What was spent on each campaign, week by week?',
     sql: `select date_trunc('week', date_day)::date as week_start, campaign_name, currency, sum(spend) as spend
-from bi.campaign_performance_daily group by 1, 2, 3 order by 1, 2`,
+from bi.campaign_performance_daily group by 1, campaign_id, 2, 3 order by 1, 2`,
   },
   {
     view: 'campaigns',
@@ -174,7 +174,7 @@ from bi.incidents where opened_at >= now() - interval '91 days' group by 1`,
     view: 'issue_changes',
     asks: 'Who changed priorities last month?',
     sql: `select changed_by_name, count(*) from bi.issue_changes
-where field_id = 'priority' and changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
+where field_id = 'priority' and changed_at >= now() - interval '30 days' group by changed_by_id, 1 order by 2 desc`,
   },
   {
     view: 'issue_custom_fields',
@@ -237,6 +237,12 @@ where is_open group by 1, 2 order by 1, 2`,
 where is_late and night_date >= current_date - 30 order by 2 desc, 1`,
   },
   {
+    view: 'linked_campaign_spend_daily',
+    asks: 'What did the campaigns of each issue spend?',
+    sql: `select issue_key, currency, sum(allocated_spend) from bi.linked_campaign_spend_daily
+group by issue_source, linked_issue_id, 1, 2 order by 3 desc`,
+  },
+  {
     view: 'project_summary',
     asks: 'Which projects have the most overdue issues?',
     sql: 'select project_key, open_issues, overdue_issues from bi.project_summary order by 3 desc',
@@ -296,6 +302,12 @@ where started_at >= now() - interval '30 days' group by 1 order by 1`,
     view: 'sync_runs',
     asks: 'How many nights went wrong?',
     sql: 'select pipeline, status, count(*) from bi.sync_runs group by 1, 2',
+  },
+  {
+    view: 'target_performance_daily',
+    asks: 'What was spent on each country?',
+    sql: `select target_value, currency, sum(allocated_spend) from bi.target_performance_daily
+where dimension = 'geo_targets.country_code' and date_day >= current_date - 90 group by 1, 2 order by 3 desc`,
   },
   {
     view: 'throughput_weekly',

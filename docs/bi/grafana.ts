@@ -123,7 +123,7 @@ const advertising: Dashboard = {
       sql: `select date_day::timestamp as time, ad_account_name as metric, sum(spend) as spend
 from bi.ad_performance_daily
 where $__timeFilter(date_day::timestamp) and ${inCurrency}
-group by date_day, ad_account_name
+group by date_day, ad_account_id, ad_account_name
 order by date_day, ad_account_name`,
     },
     {

@@ -20,7 +20,11 @@ const middle = (share: string, column: string): string =>
 
 const ads = { view: 'ad_performance_daily', by: ['date_day', 'currency'] } as const;
 const campaigns = { view: 'campaign_performance_daily', by: ['date_day', 'currency'] } as const;
-const sprints = { view: 'sprints', where: `sprint_state = 'closed'`, by: ['source', 'board_name'] } as const;
+const sprints = {
+  view: 'sprints',
+  where: `sprint_state = 'closed'`,
+  by: ['source', 'board_id', 'board_name'],
+} as const;
 const doneIssues = { view: 'issue_cycle_times', where: 'is_done', by: ['source', 'project_key'] } as const;
 const weeks = { view: 'throughput_weekly', by: ['week_start', 'project_key'] } as const;
 const runs = { view: 'workflow_runs', by: ['source', 'dag_name'] } as const;

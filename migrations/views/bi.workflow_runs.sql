@@ -47,7 +47,7 @@ select
   r.workspace,
   coalesce(jsonb_array_length(r.earlier_tries), 0) + 1 as attempts,
   case
-    when r.state = 'failed' then least(first.failed_at, coalesce(r.finished_at, began.run_at))
+    when r.state = 'failed' then least(first.failed_at, coalesce(r.finished_at, r.started_at, began.run_at))
     else first.failed_at
   end as first_failed_at
 from workflow.dag_runs r
@@ -82,9 +82,11 @@ left join lateral (
     and t.state = 'failed'
 ) f on true
 left join lateral (
-  select min(coalesce(a ->> 'finished_at', a ->> 'started_at')::timestamptz) as failed_at
+  select
+    min(coalesce(a ->> 'finished_at', a ->> 'started_at')::timestamptz) filter (where a ->> 'state' = 'failed')
+      as failed_at,
+    min(coalesce(a ->> 'started_at', a ->> 'finished_at')::timestamptz) as run_at
   from jsonb_array_elements(r.earlier_tries) a
-  where a ->> 'state' = 'failed'
 ) first on true
 -- The start of a retried run is that of its last try, which says nothing of the schedule.
 cross join lateral (
@@ -97,7 +99,18 @@ cross join lateral (
       then greatest(0, extract(epoch from r.started_at - r.scheduled_at))
   end as seconds
 ) late
-cross join lateral (select coalesce(r.started_at, r.queued_at, r.scheduled_at, r.begun_at) as run_at) began
+cross join lateral (
+  select coalesce(
+    first.run_at,
+    case
+      when r.trigger_type = 'retry' or r.auto_retry_count > 0 then least(r.begun_at, r.scheduled_at, r.started_at)
+    end,
+    r.started_at,
+    r.queued_at,
+    r.scheduled_at,
+    r.begun_at
+  ) as run_at
+) began
 where r._deleted_at is null;
 
 comment on view bi.workflow_runs is 'Runs of DAGs, one row each, as their last try went; bi.workflow_attempts has all that were seen.';
@@ -129,8 +142,8 @@ comment on column bi.workflow_runs.synced_at is 'When this content last changed 
 comment on column bi.workflow_runs.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
 comment on column bi.workflow_runs.lateness_seconds is 'Seconds from scheduled_at to started_at; null where the engine does not say when it was due, the run did not start, or was retried. May be summed, as for a mean.';
 comment on column bi.workflow_runs.is_late is 'True when it started more than a minute after it was due; null where lateness_seconds is.';
-comment on column bi.workflow_runs.run_at is 'When it started (UTC), else when it was queued, due or made: the first of these that is known.';
-comment on column bi.workflow_runs.start_date is 'Day of run_at in the reporting time zone.';
+comment on column bi.workflow_runs.run_at is 'When its first try started (UTC), else when it was queued, due or made: the first of these that is known. Of a retried run whose first try was not seen, when it was made or due.';
+comment on column bi.workflow_runs.start_date is 'Day of run_at in the reporting time zone: that of the first try, however often the run was retried.';
 comment on column bi.workflow_runs.parent_dag_name is 'DAG of the run that called it; null if none did.';
 comment on column bi.workflow_runs.parent_dag_run_id is 'Run that called it, see dag_run_id; null if none did.';
 comment on column bi.workflow_runs.trigger_actor is 'Who started it, where the engine tells: a user, or apikey: and its name.';

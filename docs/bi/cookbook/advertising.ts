@@ -10,7 +10,7 @@ export const advertising: Chapter = {
       sql: `select campaign_name, ad_set_name, currency, sum(spend) as spend, sum(clicks)::bigint as clicks,
   round(sum(spend) / nullif(sum(clicks), 0), 4) as cpc
 from bi.ad_set_performance_daily
-group by campaign_name, ad_set_name, currency
+group by campaign_id, ad_set_id, campaign_name, ad_set_name, currency
 order by currency, cpc, ad_set_name;`,
     },
     {
@@ -18,7 +18,7 @@ order by currency, cpc, ad_set_name;`,
       about: 'Amounts of different currencies are never added: the currency is a column of the answer.',
       sql: `select date_trunc('week', date_day)::date as week_start, ad_account_name, campaign_name, currency, sum(spend) as spend
 from bi.campaign_performance_daily
-group by 1, 2, 3, 4
+group by 1, ad_account_id, campaign_id, 2, 3, 4
 order by 1, 2, 3;`,
     },
     {
@@ -28,8 +28,29 @@ order by 1, 2, 3;`,
       sql: `select ad_account_name, campaign_name, sum(purchases)::bigint as purchases,
   count(*) filter (where is_purchases_suppressed) as days_hidden, currency, sum(revenue) as revenue
 from bi.campaign_performance_daily
-group by ad_account_name, campaign_name, currency
+group by ad_account_id, campaign_id, ad_account_name, campaign_name, currency
 order by ad_account_name, campaign_name;`,
+    },
+    {
+      title: 'What does a purchase cost, by campaign?',
+      about:
+        'Spend and purchases of the same days: a day that hides its purchases costs money all the same, and spend over purchases of all days is too high. Beside it, how many days are left out.',
+      sql: `select ad_account_name, campaign_name, currency, sum(purchases)::bigint as purchases,
+  round(sum(spend) filter (where purchases is not null) / nullif(sum(purchases), 0), 4) as cost_per_purchase,
+  count(*) filter (where is_purchases_suppressed) as days_hidden
+from bi.campaign_performance_daily
+group by ad_account_id, campaign_id, ad_account_name, campaign_name, currency
+order by ad_account_name, campaign_name;`,
+    },
+    {
+      title: 'What was spent on each country?',
+      about:
+        'An ad set is aimed at several countries: joined to its targets, its spend would count once for each. Here it is allocated evenly to them.',
+      sql: `select target_value as country, currency, round(sum(allocated_spend), 2) as spend
+from bi.target_performance_daily
+where dimension = 'geo_targets.country_code'
+group by target_value, currency
+order by spend desc, country;`,
     },
     {
       title: 'Is the budget spent at the pace of the flight?',
@@ -64,7 +85,7 @@ order by entity_id, age;`,
   round(sum(completes)::numeric / nullif(sum(starts), 0), 6) as completion_ratio
 from bi.ad_performance_daily
 where asset_id is not null and date_day >= current_date - 90
-group by asset_name, currency
+group by asset_id, asset_name, currency
 order by ctr desc, asset_name;`,
     },
     {
@@ -82,7 +103,7 @@ order by reach_period desc, entity_id;`,
       sql: `select campaign_name, currency, count(*) as days, count(*) filter (where frequency_day > 2) as days_above_2,
   max(frequency_day) as highest
 from bi.campaign_performance_daily
-group by campaign_name, currency
+group by campaign_id, campaign_name, currency
 order by days_above_2 desc, campaign_name, currency;`,
     },
     {
@@ -102,7 +123,7 @@ order by clicks desc, l.host, l.utm_campaign;`,
         'The platform restates levels at different times: a day may say more for ads than for their campaign. Decide on one level per chart.',
       sql: `select ad_account_name, measure, upper_level, count(*) as days, sum(difference) as difference, currency
 from bi.ad_level_checks
-group by ad_account_name, measure, upper_level, currency
+group by ad_account_id, ad_account_name, measure, upper_level, currency
 order by ad_account_name, measure, upper_level;`,
     },
   ],

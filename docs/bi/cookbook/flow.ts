@@ -16,6 +16,29 @@ group by 1, 2
 order by 1, 2;`,
     },
     {
+      title: 'How many days does it take to fix a bug?',
+      about:
+        'Say which: lead time begins with the report, cycle time with the first start of the work. Both end with the last arrival in done.',
+      sql: `select project_key, count(*) as fixed, round(avg(lead_time_days), 2) as mean_lead_time_days,
+  round(avg(cycle_time_days), 2) as mean_cycle_time_days, count(cycle_time_days) as started
+from bi.issue_cycle_times
+where issue_type = 'Bug' and is_done
+group by project_key
+order by project_key;`,
+    },
+    {
+      title: 'How many hours went into each epic?',
+      about:
+        'Work on the epic itself, on its issues and on their sub-tasks, which name no epic of their own.',
+      sql: `select i.epic_issue_key, sum(w.time_spent_hours) as hours
+from bi.worklogs w
+join bi.issues i on i.source = w.source and i.issue_id = w.issue_id
+where i.epic_issue_key is not null
+group by i.source, i.epic_issue_id, i.epic_issue_key
+order by hours desc, i.epic_issue_key
+limit 20;`,
+    },
+    {
       title: 'How long do reviews take?',
       about: 'One stay is one visit to the status; an issue that is reviewed twice counts twice.',
       sql: `select project_key, count(*) as reviews,
@@ -163,7 +186,7 @@ order by s.value_text;`,
       sql: `select author_name, date_trunc('month', work_date)::date as month_start, sum(time_spent_hours) as hours
 from bi.worklogs
 where work_date >= current_date - 90
-group by 1, 2
+group by author_id, 1, 2
 order by 2, 3 desc, 1;`,
     },
   ],

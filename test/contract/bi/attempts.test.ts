@@ -57,6 +57,18 @@ test('each try counts for its own day, and what is not a later try counts each r
   expect(totals).toEqual(['true']);
 });
 
+test('a run keeps the day of its first try, also where only a retry was seen', async () => {
+  await shows(
+    `select dag_run_id, start_date, run_at::text, started_at::text, duration_seconds from bi.workflow_runs order by dag_run_id`,
+    [
+      'a | 2026-03-07 | 2026-03-07 09:02:00+00 | 2026-03-09 09:00:00+00 | 600.000',
+      'b | 2026-03-07 | 2026-03-07 12:00:00+00 | 2026-03-07 12:00:00+00 | 600.000',
+      'c | 2026-03-09 | 2026-03-09 08:00:00+00 | - | -',
+      'd | 2026-03-10 | 2026-03-10 07:00:00+00 | 2026-03-11 07:00:00+00 | 60.000',
+    ],
+  );
+});
+
 test('a run says when it first failed, and how it ended', async () => {
   await shows(
     `select dag_run_id, state, attempts, first_failed_at::text, finished_at::text from bi.workflow_runs order by dag_run_id`,

@@ -55,7 +55,7 @@ test.each([
   const { warehouse, drop } = await testDatabase();
   const key = ['source', 'id'];
   const view = { comment: '', grain: '', key, nullable: [], columns: [] };
-  const leads = { columns: key, to: 'one', key, complete: true };
+  const leads = { columns: key, to: 'one', key, multiplies: true, complete: true };
   const views = [
     { ...view, name: 'one', relations: [] },
     { ...view, name: 'two', nullable: ['id'], relations: [leads] },

@@ -14,6 +14,14 @@ export const advertising: Truths = {
   'How many purchases did each campaign bring?': `select r.account, c.name, sum(r.purchases), sum(r.purchases_suppressed::int),
       r.currency, sum(r.revenue)
     from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by 1, 2, 5`,
+  'What does a purchase cost, by campaign?': `select r.account, c.name, r.currency, sum(r.purchases),
+      (sum(r.spend) - coalesce(sum(case when r.purchases is null then r.spend end), 0)) / nullif(sum(r.purchases), 0),
+      sum(r.purchases_suppressed::int)
+    from ${level('CAMPAIGN')} r join ads.campaigns c on c.id = r.entity_id group by c.id, 1, 2, 3`,
+  'What was spent on each country?': `select t.value, r.currency, round(sum(r.spend / (
+      select count(*) from ads.ad_set_targets o where o.ad_set_id = t.ad_set_id and o.dimension = t.dimension)), 2)
+    from ${level('AD_SET')} r join ads.ad_set_targets t on t.ad_set_id = r.entity_id
+    where t.dimension = 'geo_targets.country_code' group by 1, 2`,
   'Is the budget spent at the pace of the flight?': `with spent as (
       select entity_id, sum(spend) as spend, max(day) as last from ads.report_daily where entity_type = 'AD_SET' group by 1),
     -- Day by day: the budget of the version that was in force when the day ended, of the first one before it.

@@ -23,6 +23,15 @@ set cta_url = 'https://' || case when n % 2 = 0 then 'shop' else 'www' end || '.
 from (select id, row_number() over (order by id) as n from ads.ads) o
 where o.id = ads.id;
 
+-- Every other ad set is aimed at a second country.
+insert into ads.ad_set_targets (source_id, ad_set_id, dimension, value)
+select source_id, ad_set_id, dimension, 'LU'
+from (
+  select t.*, row_number() over (order by ad_set_id) as n from ads.ad_set_targets t
+  where dimension = 'geo_targets.country_code'
+) g
+where n % 2 = 0;
+
 -- The shop is deployed, and bugs count as incidents.
 insert into ref.dag_roles (dag_pattern, role) values ('deploy_%', 'deployment');
 insert into ref.incident_rules (field, pattern) values ('issue_type', 'bug');

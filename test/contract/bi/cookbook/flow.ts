@@ -220,6 +220,26 @@ export const flow: Truths = {
       },
     );
   },
+  'How many hours went into each epic?': `with recursive up as (
+      select id as issue_id, id, parent_id, issue_type_id from tracker.issues where _deleted_at is null
+      union all
+      select up.issue_id, p.id, p.parent_id, p.issue_type_id from up join tracker.issues p on p.id = up.parent_id)
+    select e.key, round(sum(w.time_spent_seconds) / 3600.0, 2)
+    from up join tracker.issue_types t on t.id = up.issue_type_id and t.name = 'Epic'
+    join tracker.issues e on e.id = up.id join tracker.worklogs w on w.issue_id = up.issue_id and w._deleted_at is null
+    group by 1 order by 2 desc, 1 limit 20`,
+  'How many days does it take to fix a bug?': (world) =>
+    grouped(
+      lives(world).filter(({ issue, doneAt }) => issue.type === 'Bug' && doneAt !== undefined),
+      ({ issue }) => [issue.project],
+      (bugs) => {
+        const leads = bugs.map(({ issue, doneAt = 0 }) => days(doneAt - issue.created));
+        const cycles = bugs.flatMap(({ started, doneAt = 0 }) =>
+          started === undefined ? [] : [days(doneAt - started)],
+        );
+        return [bugs.length, sum(leads) / leads.length, sum(cycles) / cycles.length, cycles.length];
+      },
+    ),
   'Who logged how many hours?': `select u.display_name, to_char(w.started_at at time zone z.name, 'YYYY-MM-01'),
       round(sum(w.time_spent_seconds) / 3600.0, 2)
     from tracker.worklogs w join tracker.issues i on i.id = w.issue_id and i._deleted_at is null

@@ -1,0 +1,44 @@
+create or replace view bi.linked_campaign_spend_daily with (security_barrier) as
+select
+  p.source,
+  p.date_day,
+  p.campaign_id,
+  p.campaign_name,
+  l.to_source as issue_source,
+  l.to_id as linked_issue_id,
+  l.to_name as issue_key,
+  p.currency,
+  (round(p.spend * l.place / l.places, 6) - round(p.spend * (l.place - 1) / l.places, 6))::numeric(28,6)
+    as allocated_spend,
+  p.impressions * l.place / l.places - p.impressions * (l.place - 1) / l.places as allocated_impressions,
+  p.clicks * l.place / l.places - p.clicks * (l.place - 1) / l.places as allocated_clicks
+from bi.campaign_performance_daily p
+join (
+  select
+    n.*,
+    row_number() over (partition by n.source, n.campaign_id order by n.to_source, n.to_id) as place,
+    count(*) over (partition by n.source, n.campaign_id) as places
+  from (
+    -- A link in either direction, or in several texts, counts once.
+    select distinct source, from_id as campaign_id, to_source, to_id, to_name
+    from bi.cross_links
+    where from_kind = 'campaign' and to_kind = 'issue'
+    union
+    select to_source, to_id, source, from_id, from_name
+    from bi.cross_links
+    where from_kind = 'issue' and to_kind = 'campaign'
+  ) n
+) l on l.source = p.source and l.campaign_id = p.campaign_id;
+
+comment on view bi.linked_campaign_spend_daily is 'What campaigns spent, allocated evenly to the issues that bi.cross_links joins them with, by a text of either; one row per campaign, day and issue. Sums are those of the campaigns that have an issue.';
+comment on column bi.linked_campaign_spend_daily.source is 'The source of the campaign, see ops.sources.name.';
+comment on column bi.linked_campaign_spend_daily.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
+comment on column bi.linked_campaign_spend_daily.campaign_id is 'Campaign id.';
+comment on column bi.linked_campaign_spend_daily.campaign_name is 'Name of the campaign.';
+comment on column bi.linked_campaign_spend_daily.issue_source is 'The source of the issue, see ops.sources.name.';
+comment on column bi.linked_campaign_spend_daily.linked_issue_id is 'The issue, see bi.issues.issue_id (of issue_source).';
+comment on column bi.linked_campaign_spend_daily.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.linked_campaign_spend_daily.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
+comment on column bi.linked_campaign_spend_daily.allocated_spend is 'Spend of the campaign and day, by the number of its issues; adds up over rows of one currency.';
+comment on column bi.linked_campaign_spend_daily.allocated_impressions is 'Impressions of the campaign and day, allocated in the same way; adds up over rows of this view.';
+comment on column bi.linked_campaign_spend_daily.allocated_clicks is 'Clicks of the campaign and day, allocated in the same way; adds up over rows of this view.';

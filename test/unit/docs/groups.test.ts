@@ -1,0 +1,44 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { recipes } from '../../../docs/bi/cookbook.ts';
+import { examples } from '../../../docs/bi/examples.ts';
+import { dashboards, queriesOf } from '../../../docs/bi/grafana.ts';
+import { metricQuery, metrics } from '../../../docs/bi/metrics.ts';
+
+const root = new URL('../../../', import.meta.url).pathname;
+const textOf = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+const blocks = (page: string): readonly string[] =>
+  [...textOf(page).matchAll(/```sql\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+
+const queries: readonly string[] = [
+  ...recipes.map(({ sql }) => sql),
+  ...examples.map(({ sql }) => sql),
+  ...metrics.map(metricQuery),
+  ...dashboards.flatMap(queriesOf),
+  ...globSync('docs/{warehouse,bi/*}.md', { cwd: root }).flatMap(blocks),
+  ...globSync('dbt/models/**/*.sql', { cwd: root }).map(textOf),
+];
+
+/** Entities of which two may have one name. DAGs and steps have no id but their names. */
+const entity =
+  'ad_account|ad_set|ad|asset|assignee|audience|author|board|campaign|changed_by|component|entity|sprint|version';
+
+/** Names by which a query groups, and not by the id as well. */
+function nameless(query: string): readonly string[] {
+  const [, list = ''] = /select\s+([\s\S]*?)\sfrom\s/.exec(query) ?? [];
+  const outputs = list.split(/,(?![^(]*\))/);
+  return [...query.matchAll(/group by ([\w., ]+?)(?= order| limit| having|[^\w., ]|$)/g)].flatMap(
+    ([, by = '']) => {
+      const columns = by.split(',').map((each) => outputs[Number(each.trim()) - 1] ?? each);
+      const named = columns.flatMap((column) => new RegExp(`\\b(${entity})_name\\b`).exec(column)?.[1] ?? []);
+      return named.filter((name) => !columns.some((column) => column.includes(`${name}_id`)));
+    },
+  );
+}
+
+test('a query that groups by a name groups by the id as well, so that equal names stay apart', () => {
+  expect(nameless('select x, campaign_name, sum(y) from bi.z group by 1, 2')).toEqual(['campaign']);
+  expect(nameless('select campaign_name from bi.z group by campaign_id, campaign_name')).toEqual([]);
+  expect(queries.length).toBeGreaterThan(150);
+  expect(queries.filter((query) => nameless(query).length > 0)).toEqual([]);
+});
