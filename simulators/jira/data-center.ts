@@ -112,6 +112,7 @@ const writerOf = ({ state, base, entities, writer }: Site) => {
 const alike = new Set([
   ...['field', 'status', 'issuetype', 'myself', 'project/{projectIdOrKey}', 'group/member'],
   ...['issue/{issueIdOrKey}', 'issue/{issueIdOrKey}/comment', 'issue/{issueIdOrKey}/worklog'],
+  ...['worklog/updated', 'worklog/deleted', 'worklog/list'],
 ]);
 
 /** The routes of the server; `cloud`: those of version 3 and of the agile API. */

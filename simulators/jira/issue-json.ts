@@ -6,6 +6,7 @@ import {
   type Field,
   FLAGGED,
   type Issue,
+  isShown,
   POINTS,
   SPRINT,
   type Worklog,
@@ -178,12 +179,14 @@ export const issueWriter = (
     `{${self(`/issue/${issue.id}/comment/${one.id}`)}"id":"${one.id}","author":${user(one.authorId)},"body":${rich(one.body, agile)},"updateAuthor":${user(one.updateAuthorId)},"created":${stamp(one.created)},"updated":${stamp(one.updated)},"jsdPublic":true}`;
   const worklog = (one: Worklog, issue: Issue, agile: boolean): string => {
     const said = one.comment === undefined ? '' : `"comment":${rich(one.comment, agile)},`;
-    return `{${self(`/issue/${issue.id}/worklog/${one.id}`)}"author":${user(one.authorId)},"updateAuthor":${user(one.updateAuthorId)},${said}"created":${stamp(one.created)},"updated":${stamp(one.updated)},"started":${stamp(one.started)},"timeSpent":"${hours(one.seconds)}","timeSpentSeconds":${one.seconds},"id":"${one.id}","issueId":"${issue.id}"}`;
+    const { type, value, identifier } = one.visibility ?? {};
+    const limited = one.visibility ? `"visibility":${json({ type, value, identifier })},` : '';
+    return `{${self(`/issue/${issue.id}/worklog/${one.id}`)}"author":${user(one.authorId)},"updateAuthor":${user(one.updateAuthorId)},${said}${limited}"created":${stamp(one.created)},"updated":${stamp(one.updated)},"started":${stamp(one.started)},"timeSpent":"${hours(one.seconds)}","timeSpentSeconds":${one.seconds},"id":"${one.id}","issueId":"${issue.id}"}`;
   };
   const comments = (issue: Issue, agile = false): readonly string[] =>
     issue.comments.map((one) => comment(one, issue, agile));
   const worklogs = (issue: Issue, agile = false): readonly string[] =>
-    issue.worklogs.map((one) => worklog(one, issue, agile));
+    issue.worklogs.filter(isShown).map((one) => worklog(one, issue, agile));
 
   const spent = (issue: Issue): number => issue.worklogs.reduce((all, one) => all + one.seconds, 0);
   const tracking = (issue: Issue): string => {

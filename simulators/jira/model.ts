@@ -147,7 +147,20 @@ export interface Worklog {
   readonly seconds: number;
   readonly created: number;
   readonly updated: number;
+  /** Who may see it; absent: all who see the issue. */
+  readonly visibility?: Visibility;
 }
+
+/** The members of a group or a project role. `isOurs`: the account that signs in is one of them. */
+export interface Visibility {
+  readonly type: 'group' | 'role';
+  readonly value: string;
+  readonly identifier: string;
+  readonly isOurs: boolean;
+}
+
+/** Whether the account that signs in may see it. */
+export const isShown = ({ visibility }: Worklog): boolean => visibility?.isOurs !== false;
 
 export interface Link {
   readonly id: string;

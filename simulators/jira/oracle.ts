@@ -1,15 +1,16 @@
-import type {
-  Board,
-  Change,
-  Field,
-  Group,
-  Issue,
-  IssueType,
-  Named,
-  Project,
-  Sprint,
-  Status,
-  User,
+import {
+  type Board,
+  type Change,
+  type Field,
+  type Group,
+  type Issue,
+  type IssueType,
+  isShown,
+  type Named,
+  type Project,
+  type Sprint,
+  type Status,
+  type User,
 } from './model.ts';
 import type { TrackerState } from './state.ts';
 
@@ -65,6 +66,7 @@ const truthOf = (state: TrackerState, position: number): OracleIssue => {
     projectKey: project?.key ?? '',
     deleted: !state.store.isLive(position),
     visible: project?.hidden !== true,
+    worklogs: issue.worklogs.filter(isShown),
     spentSeconds: issue.worklogs.reduce((all, one) => all + one.seconds, 0),
   };
 };
@@ -128,7 +130,7 @@ export const tally = (state: TrackerState): Tally => {
     counts.changes += issue.history.length;
     counts.changeItems += sum<Change>(issue.history, (one) => one.items.length);
     counts.comments += issue.comments.length;
-    counts.worklogs += issue.worklogs.length;
+    counts.worklogs += issue.worklogs.filter(isShown).length;
     counts.labels += issue.labels.length;
     counts.components += issue.componentIds.length;
     counts.fixVersions += issue.fixVersionIds.length;

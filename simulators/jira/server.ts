@@ -22,6 +22,7 @@ import { contractSearch } from './search-routes.ts';
 import type { Site } from './site.ts';
 import { TrackerState } from './state.ts';
 import { vendorSearch } from './vendor-search.ts';
+import { worklogRoutes } from './worklog-routes.ts';
 
 export interface TrackerOptions {
   /** The same seed (and sizes and `now`) gives the same company. Default 1. */
@@ -244,6 +245,7 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     ...(dialect.vendor ? [...vendorSearch(site), ...historyRoutes(site)] : [contractSearch(site)]),
     ...listRoutes(site),
     ...issueRoutes(site),
+    ...(dialect.name === 'contract' ? [] : worklogRoutes(site)),
     ...agileRoutes(site),
   ];
   const offered = bare ? all.filter((one) => one.inContract) : all;

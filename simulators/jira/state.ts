@@ -19,6 +19,7 @@ import {
   type Sprint,
   type Status,
   type User,
+  type Visibility,
   type Worklog,
 } from './model.ts';
 import { plan } from './plan.ts';
@@ -72,6 +73,8 @@ export class TrackerState {
   facts = 0;
   /** Grows with each change at all. */
   changes = 0;
+  /** Ids of deleted worklogs, and when that was, oldest first. */
+  readonly deletedWorklogs: { readonly id: string; readonly at: number }[] = [];
 
   readonly #clock: Clock;
   readonly #lagging = new Map<number, Lagging[]>();
@@ -434,16 +437,50 @@ export class TrackerState {
   }
 
   editWorklog(idOrKey: string, worklogId: string, seconds: number): void {
+    this.#changeWorklog(idOrKey, worklogId, (one) => ({ ...one, seconds }));
+  }
+
+  /** Sets who may see a worklog. `bump` false: members of the role come or go, which changes neither the worklog nor its issue. */
+  showWorklogTo(
+    idOrKey: string,
+    worklogId: string,
+    visibility: Visibility | undefined,
+    { bump = true }: WriteOptions = {},
+  ): void {
+    const shown = visibility && { visibility };
+    this.#changeWorklog(idOrKey, worklogId, ({ visibility: _, ...one }) => ({ ...one, ...shown }), bump);
+  }
+
+  #changeWorklog(
+    idOrKey: string,
+    worklogId: string,
+    changed: (worklog: Worklog) => Worklog,
+    bump = true,
+  ): void {
     const issue = this.issue(idOrKey);
     need(
       issue.worklogs.find((one) => one.id === worklogId),
       `worklog ${worklogId}`,
     );
-    const now = this.#now();
+    const updated = bump ? { updated: this.#now() } : {};
     const worklogs = issue.worklogs.map((one) =>
-      one.id === worklogId ? { ...one, seconds, updated: now } : one,
+      one.id === worklogId ? { ...changed(one), ...updated } : one,
     );
-    this.#write(this.position(issue.id), { ...issue, updated: now, worklogs });
+    this.#write(this.position(issue.id), { ...issue, ...updated, worklogs });
+  }
+
+  /** Moves a worklog to another issue: both are updated, and so is the worklog. */
+  moveWorklog(idOrKey: string, worklogId: string, otherIdOrKey: string): void {
+    const [issue, other] = [this.issue(idOrKey), this.issue(otherIdOrKey)];
+    const found = need(
+      issue.worklogs.find((one) => one.id === worklogId),
+      `worklog ${worklogId}`,
+    );
+    const updated = this.#now();
+    const left = issue.worklogs.filter((one) => one.id !== worklogId);
+    this.#write(this.position(issue.id), { ...issue, updated, worklogs: left });
+    const worklogs = [...other.worklogs, { ...found, updated }];
+    this.#write(this.position(other.id), { ...other, updated, worklogs });
   }
 
   deleteWorklog(idOrKey: string, worklogId: string): void {
@@ -453,6 +490,7 @@ export class TrackerState {
       `worklog ${worklogId}`,
     );
     const worklogs = issue.worklogs.filter((one) => one.id !== worklogId);
+    this.deletedWorklogs.push({ id: worklogId, at: this.#now() });
     this.#write(this.position(issue.id), { ...issue, updated: this.#now(), worklogs });
   }
 

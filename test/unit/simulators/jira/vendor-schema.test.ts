@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { startTracker } from '../../../../simulators/jira/server.ts';
+import { shortPage } from '../../../../simulators/shared/faults.ts';
 import { ask } from '../ask.ts';
 import { documentOf, subsetAt } from '../vendor-document.ts';
 
@@ -82,6 +83,56 @@ test('histories of many issues are given as the vendor documents them, oldest fi
     { issueIdsOrKeys, maxResults: 0 },
   ])
     expect((await post(path, refused)).status).toBe(400);
+});
+
+test('the feeds of worklogs answer as the vendor documents them, and their list gives what they name', async () => {
+  const { state, clock } = tracker;
+  const [issue] = [...tracker.oracle().issues.values()].filter((one) => !one.deleted && one.visible);
+  const id = issue?.id ?? '';
+  const staff = { type: 'role', value: 'Staff', identifier: '10002', isOurs: true } as const;
+  const added = [60, 120, 180, 240].map((seconds) => state.addWorklog(id, seconds));
+  const [edited = '', removed = '', limited = '', hidden = ''] = added.map((one) => one.id);
+  state.editWorklog(id, edited, 90);
+  state.deleteWorklog(id, removed);
+  state.showWorklogTo(id, limited, staff);
+  state.showWorklogTo(id, hidden, { ...staff, isOurs: false });
+  const since = clock.now().getTime() - 1;
+  const named = async (feed: string) => {
+    const path = `/rest/api/3/worklog/${feed}`;
+    const { body } = await get(`${path}?since=${since}`);
+    expect(faultsOf(path, 'get', 200, body)).toEqual([]);
+    expect(body.lastPage).toBe(true);
+    return body.values.map(({ worklogId }) => String(worklogId));
+  };
+  // What happened in the minute before is not shown.
+  expect([await named('updated'), await named('deleted')]).toEqual([[], []]);
+  clock.advance(60_001);
+  expect([await named('updated'), await named('deleted')]).toEqual([[edited, limited], [removed]]);
+  const list = (ids: readonly string[]) => post('/rest/api/3/worklog/list', { ids: ids.map(Number) });
+  const { body } = await list([edited, removed, limited, hidden]);
+  expect(faultsOf('/rest/api/3/worklog/list', 'post', 200, body)).toEqual([]);
+  expect(body).toMatchObject([
+    { id: edited, issueId: id, timeSpentSeconds: 90 },
+    { id: limited, visibility: { type: 'role', value: 'Staff', identifier: '10002' } },
+  ]);
+  for (const ids of [[], Array.from({ length: 1001 }, (_, at) => String(at))])
+    expect((await list(ids)).status).toBe(400);
+});
+
+test('pages of the feed of worklogs join, oldest first', async () => {
+  const cut = tracker.script.at({ endpoint: '/rest/api/3/worklog/updated', times: 500 }, shortPage(40));
+  const seen: number[] = [];
+  for (let path = '/rest/api/3/worklog/updated?since=0'; ; ) {
+    const { body } = await get(path);
+    seen.push(...body.values.map(({ worklogId }) => Number(worklogId)));
+    if (body.lastPage) break;
+    path = String(body.nextPage).slice(tracker.url.length);
+  }
+  expect(cut.fired).toBeGreaterThan(3);
+  const visible = [...tracker.oracle().issues.values()].filter((one) => !one.deleted && one.visible);
+  const worklogs = visible.flatMap((one) => one.worklogs).toSorted((a, b) => a.updated - b.updated);
+  expect(seen.toSorted()).toEqual(worklogs.map(({ id }) => Number(id)).toSorted());
+  expect(seen.at(-1)).toBe(Number(worklogs.at(-1)?.id));
 });
 
 test('sprints have no members but those of the vendor\u2019s example', async () => {
