@@ -8,15 +8,15 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 32,
   'run.ts': 46,
-  core: 1654,
+  core: 1658,
   config: 817,
   http: 1196,
   reading: 1332,
-  'connectors/jira': 2898,
+  'connectors/jira': 3000,
   'connectors/spotify-ads': 2972,
   'connectors/dagu': 963,
   'connectors/connector.ts': 115,
-  engine: 2922,
+  engine: 2932,
   load: 1524,
   queries: 915,
   bi: 680,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_414;
+export const limit = 25_529;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

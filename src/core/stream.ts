@@ -240,7 +240,7 @@ export interface NestedList {
   readonly shown?: readonly string[];
   /** How many elements the record says its list has; absent: it does not say. */
   readonly stated?: number | undefined;
-  /** How the source gives such lists of many records at once: one object for all records; absent: it does not. */
+  /** How the source gives such lists of many records at once: one object for all records; absent: it does not. Needs `stated`. */
   readonly bulk?: BulkLists;
   /** Rows of the complete list; pure. What of it cannot become rows is given to `bad`; without `bad` it is thrown. */
   rows(records: readonly Json[], bad?: TakeBadPart): readonly Row[];
@@ -248,12 +248,24 @@ export interface NestedList {
   mentions?(records: readonly Json[]): readonly Row[];
 }
 
-/** The same list of many records, in one walk over the elements of all of them. */
+/** What a bulk reading of lists may build on. */
+export interface BulkContext extends Pick<SliceContext, 'keys'> {
+  /** The records are those that changed since this instant; undefined: they are not chosen by that. */
+  readonly since: Date | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The same list of many records, in one walk over the elements of all of them. A list that comes with fewer elements
+ * than its record states is read by itself.
+ */
 export interface BulkLists {
   /** Records that one walk may ask for. */
   readonly most: number;
-  /** `keys`: of the records, in the stream's table, as text. */
-  walk(keys: readonly string[]): PageWalk;
+  /**
+   * `keys`: of the records, in the stream's table, as text. Undefined where the lists one by one are fewer requests.
+   */
+  walk(keys: readonly string[], context: BulkContext): PageWalk | Promise<PageWalk | undefined>;
   /** Whose an element of the walk is, and the element as the list of that record alone shows it. */
   elementOf(element: Json): { readonly key: string; readonly record: Json };
 }

@@ -15,6 +15,7 @@ import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
 import { findServer, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
+import { histories } from './histories.ts';
 import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch, type Search } from './search.ts';
@@ -25,6 +26,7 @@ import type { Tracker } from './streams/stream.ts';
 import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.ts';
 import type { OwnFields } from './transform/field-roles.ts';
 import { issueMapper } from './transform/issue.ts';
+import { worklogLists } from './worklogs.ts';
 
 /** What opening a tracker takes. */
 export interface TrackerSettings
@@ -65,10 +67,11 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   let mapIssue: Transform = () => {
     throw new Error('the fields of the tracker are not known yet: preflight comes first');
   };
+  const bulk = { changelog: histories, worklogs: worklogLists(http) };
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
     const found = await knowFields(http, account.isVendor, settings, signal);
-    const mapped = issueMapper(found.catalogue, detailWalks);
+    const mapped = issueMapper(found.catalogue, detailWalks, bulk);
     mapIssue = (record, slice) => mapped(dialect.issue(record), slice);
     return found;
   };

@@ -3,10 +3,11 @@
 import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
-import type { BulkLists, NestedList } from '../../core/stream.ts';
+import type { BulkContext, BulkLists, NestedList } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { tell } from '../context/run-context.ts';
 import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';
+import { sliceContext } from './slice-context.ts';
 
 /** Elements that are read at once: they are held in memory until the rows of their records are made. */
 export const mostElements = 4_000;
@@ -32,13 +33,17 @@ export interface Element {
 /** The lists of many records, for one walk over the stream. */
 export class BulkReader {
   readonly #of: StreamInRun;
+  readonly #bulkContext: BulkContext;
   /** One at a time until the source has given any. */
   readonly #limit = pLimit(1);
   /** Whether a source gave any, by the kind of list. One that refused the first is not asked again. */
   readonly #given = new Map<BulkLists, boolean>();
 
-  constructor(of: StreamInRun) {
+  /** `since` as in `BulkContext`. */
+  constructor(of: StreamInRun, since: Date | undefined) {
     this.#of = of;
+    const { signal } = of.context;
+    this.#bulkContext = { keys: sliceContext(of.context, of.stream).keys, since, signal };
   }
 
   /** The elements by the key of their record: of all records that the source shows any of. */
@@ -52,8 +57,11 @@ export class BulkReader {
   async #readSome(bulk: BulkLists, some: readonly Wanted[], found: Map<string, Element[]>): Promise<void> {
     if (this.#given.get(bulk) === false) return;
     const { deps, signal } = this.#of.context;
-    const reading = readingOf(deps.source.http, bulk.walk(some.map(({ key }) => key)), signal);
+    const keys = some.map(({ key }) => key);
     try {
+      const walk = await bulk.walk(keys, this.#bulkContext);
+      if (walk === undefined) return;
+      const reading = readingOf(deps.source.http, walk, signal);
       for await (const page of reading.pages) {
         this.#given.set(bulk, true);
         // Few, for the memory that they take.
@@ -69,7 +77,7 @@ export class BulkReader {
       // A limit of the source holds for single lists, too.
       if (!(error instanceof TidemarkError) || endsRun(error) || error instanceof RateLimited) throw error;
       // Half of what was asked for is as good as nothing: each record's own list says how long it is.
-      for (const { key } of some) found.delete(key);
+      for (const key of keys) found.delete(key);
       if (this.#given.has(bulk)) return;
       this.#given.set(bulk, false);
       const { name } = this.#of.stream;

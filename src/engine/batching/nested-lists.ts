@@ -97,9 +97,10 @@ export class NestedLists {
   /** By the first child that is made of them. */
   readonly #endpoints = new Map<string, Endpoint>();
 
-  constructor(of: StreamInRun) {
+  /** `since`: where the records are those that changed since an instant. */
+  constructor(of: StreamInRun, since?: Date) {
     this.#of = of;
-    this.#bulk = new BulkReader(of);
+    this.#bulk = new BulkReader(of, since);
   }
 
   /**
@@ -152,7 +153,8 @@ export class NestedLists {
       const given = await this.#bulk.read(bulk, some);
       for (const list of some) {
         const read = given.get(list.key) ?? [];
-        if (read.length < (list.lists[0]?.stated ?? 1) || lacksShown(list, read)) continue;
+        const stated = list.lists[0]?.stated;
+        if (stated === undefined || read.length < stated || lacksShown(list, read)) continue;
         this.#given(list.endpoint);
         found.set(list, madeOf(list, read));
       }

@@ -25,7 +25,8 @@ async function keysOf(
   const values = Object.values(columns).map((column) => sql`${sql.id(column)}::text`);
   const named = Object.keys(columns).map((name, at) => sql`${name}::text, ${values[at]}`);
   const conditions = Object.entries({ ...of, ...among }).map(
-    ([column, value]) => sql`${sql.id(column)}::text = any(${[value].flat()}::text[])`,
+    // The values are of the column's own type, so that its index serves.
+    ([column, value]) => sql`${sql.id(column)} = any(${[value].flat()})`,
   );
   const own = sql`source_id = ${owner.run.sourceId} and (${sql.raw(where)})`;
   const query = sql<{ key: Readonly<Record<string, string>> }>`

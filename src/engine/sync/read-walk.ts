@@ -28,7 +28,9 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
     );
   const slices = await withRetry(() => slicesOf(context.deps.warehouse.db, walk.walkId));
   const open = slices.filter(({ state }) => state === 'unread');
-  const walking = { ...of, nestedLists: new NestedLists(of), unread: { count: open.length, ending: 0 } };
+  const window = slices[0]?.slice.window;
+  const nestedLists = new NestedLists(of, window?.field === 'updated' ? window.from : undefined);
+  const walking = { ...of, nestedLists, unread: { count: open.length, ending: 0 } };
   const isAnswered = slices.some(({ state }) => state === 'read');
   const problems = await new WalkReader(walking, isAnswered).read(open);
   if (problems.length > 0) return worst(problems);

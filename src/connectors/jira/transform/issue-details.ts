@@ -13,7 +13,6 @@ import type { BadPart, BulkLists, NestedList, TakeBadPart } from '../../../core/
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';
-import { histories } from '../histories.ts';
 import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
 import type { detailWalks } from '../lists.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './field-catalogue.ts';
@@ -24,10 +23,14 @@ import { identityOf } from './values.ts';
 /** The walks over the complete lists of one issue. */
 export type DetailWalks = ReturnType<typeof detailWalks>;
 
+/** How the server gives such lists of many issues at once. */
+export type DetailBulk = Readonly<Partial<Record<keyof DetailWalks, BulkLists>>>;
+
 interface Owner extends Issue {
   readonly key: string;
   readonly catalogue: Catalogue;
   readonly walks: () => DetailWalks;
+  readonly bulk: DetailBulk;
 }
 
 /** What was found of the lists: rows by child, and the lists that are to be fetched. */
@@ -47,7 +50,6 @@ interface List<T extends Row> {
   /** What errors call the table, and an element that was fetched. */
   readonly table: string;
   readonly noun: string;
-  readonly bulk?: BulkLists;
   readonly read: (owner: Owner, r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
 }
 
@@ -58,7 +60,6 @@ const changelogList: List<IssueChangeRow> = {
   path: 'changelog',
   table: 'tracker.issue_changelog',
   noun: 'change',
-  bulk: histories,
   read: (owner, r, history, bad) => changesOf(r, owner.id, history, owner.catalogue, bad),
 };
 
@@ -110,12 +111,13 @@ const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObje
 
 /** How to fetch a list, and how what was fetched becomes rows. */
 const fetchingOf = <T extends Row>(owner: Owner, list: List<T>, stated: number | undefined) => {
-  const { child, table, noun, bulk } = list;
+  const { child, table, noun } = list;
   const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly T[] => {
     const read = (element: Json) =>
       list.read(owner, new Reading(table, `issue ${owner.id}: ${noun}`, element), element, bad);
     return eachPart(child, eachOnce(fetched), read, bad, () => ownerOf(owner));
   };
+  const bulk = owner.bulk[child];
   return { walk: owner.walks()[child], stated, rows, ...(bulk && { bulk }) };
 };
 

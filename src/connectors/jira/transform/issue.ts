@@ -8,7 +8,7 @@ import type { Transform } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
 import { type Catalogue, idsOf, isSystemField } from './field-catalogue.ts';
-import { type DetailWalks, detailsOf } from './issue-details.ts';
+import { type DetailBulk, type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
 import { addPeople } from './people.ts';
 
@@ -34,7 +34,7 @@ const listNames = ['labels', 'components', 'versions', 'links', 'sprints'] as co
  * `_extra`, and a note.
  */
 export const issueMapper =
-  (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks): Transform =>
+  (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks, bulk: DetailBulk = {}): Transform =>
   (record) => {
     const r = new Reading('tracker.issues', 'issue', record, 'fields.');
     const whole = values.requireRecord(r, record);
@@ -55,7 +55,7 @@ export const issueMapper =
     const sprints = lists.sprintsOf(issue, custom.sprintFields);
     const versions = { rows: [...fixed.rows, ...affected.rows], whole: fixed.whole && affected.whole };
     const walks = () => walksOf(String(id));
-    const details = detailsOf({ r, id, fields, key, catalogue, walks }, whole, people);
+    const details = detailsOf({ r, id, fields, key, catalogue, walks, bulk }, whole, people);
     r.keepUnknown(whole, recordKeys, 'record.');
 
     const row = issues.rowOf(r, fields, {
