@@ -14,17 +14,25 @@ const longEvery = 20;
 type Asked = Readonly<Record<string, number>>;
 const sumOf = (asked: Asked): number => Object.values(asked).reduce((sum, count) => sum + count, 0);
 
+/** More than the search shows with an issue. */
+const longWorklogs = 40;
+
+interface Nights {
+  readonly first: Asked;
+  readonly night: Asked;
+  readonly worklogs: Asked;
+}
+
 /**
- * (j): requests for the issues of a first sync and of a night in which 1 % of them changed, from a site that gives long
- * lists for many issues at once, and from one that gives them issue by issue only.
+ * (j): requests for the issues of a first sync, of a night in which 1 % of them changed, and of one in which work was
+ * logged on 1 % that have long lists of worklogs: from a site that gives long lists for many issues at once, and from
+ * one that gives them issue by issue only.
  */
 export async function measureRequests(
   issues: number,
   { freshDatabase, say }: Pick<Lent, 'freshDatabase' | 'say'>,
 ): Promise<readonly Figure[]> {
-  const read = async (
-    lists: 'bulk' | 'single',
-  ): Promise<{ readonly first: Asked; readonly night: Asked }> => {
+  const read = async (lists: 'bulk' | 'single'): Promise<Nights> => {
     const args = [String(issues), '0', String(longEvery), lists];
     const tracker = await service<Address>('bench/simulator.ts', args);
     const { url, warehouse } = await freshDatabase('bench_requests');
@@ -42,20 +50,30 @@ export async function measureRequests(
     };
     try {
       const first = await sync('first sync');
-      await tracker.ask({ change: Math.floor(issues / 100) });
-      return { first, night: await sync('night') };
+      const some = Math.floor(issues / 100);
+      await tracker.ask({ change: some });
+      const night = await sync('night');
+      await tracker.ask({ log: some, times: longWorklogs });
+      await sync('night in which lists of worklogs become long');
+      await tracker.ask({ log: some });
+      return { first, night, worklogs: await sync('night of worklogs') };
     } finally {
       await tracker.stop();
     }
   };
   const [single, bulk] = [await read('single'), await read('bulk')];
-  const figure = (what: 'first' | 'night', name: string, least: number): Figure => {
+  const figure = (what: keyof Nights, name: string, lists: string, least: number): Figure => {
     const value = sumOf(single[what]) / sumOf(bulk[what]);
     const counts = `${sumOf(single[what])} to ${sumOf(bulk[what])}`;
     return {
-      name: `(j) requests for the issues of ${name}, 5 % of the issues with long histories: lists issue by issue to many at once (${counts})`,
+      name: `(j) requests for the issues of ${name}, ${lists}: lists issue by issue to many at once (${counts})`,
       ...{ value, goal: `at least ${least}`, ok: value >= least },
     };
   };
-  return [figure('first', `a first sync of ${issues}`, 10), figure('night', 'a night with 1 % changed', 3)];
+  const histories = '5 % of the issues with long histories';
+  return [
+    figure('first', `a first sync of ${issues}`, histories, 10),
+    figure('night', 'a night with 1 % changed', histories, 3),
+    figure('worklogs', 'a night with work logged on 1 %', 'each with a long list of worklogs', 3),
+  ];
 }

@@ -32,11 +32,26 @@ const change = (count: number, step: number): void => {
     tracker.state.addLabel(store.keyOf((i * step) % store.size), `touched-${count}`);
 };
 
+/** Logs work on issues at a fixed distance from each other, longer ago than what the feed of worklogs leaves out. */
+const log = (count: number, times: number): void => {
+  for (let i = 0; i < count; i += 1)
+    for (let n = 0; n < times; n += 1)
+      tracker.state.addWorklog(store.keyOf(i * Math.floor(store.size / count)), 600);
+  tracker.clock.advance(120_000);
+};
+
 for await (const line of readline.createInterface({ input: process.stdin })) {
-  const order = JSON.parse(line) as { touch?: number; change?: number; asked?: true };
+  const order = JSON.parse(line) as {
+    touch?: number;
+    change?: number;
+    log?: number;
+    times?: number;
+    asked?: true;
+  };
   if (order.touch !== undefined) change(order.touch, Math.floor(store.size / order.touch));
   // Not by hundreds: each twentieth of them has a long history.
   if (order.change !== undefined) change(order.change, Math.floor(store.size / order.change) + 1);
+  if (order.log !== undefined) log(order.log, order.times ?? 1);
   const asked: Record<string, number> = {};
   if (order.asked) {
     for (const { endpoint } of tracker.log.slice(counted)) asked[endpoint] = (asked[endpoint] ?? 0) + 1;
