@@ -1,6 +1,6 @@
 /** Day by day (UTC): how the runs of each pipeline and each stream ended. */
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, rowsOf } from './db.ts';
+import { type Db, query } from './db.ts';
 
 /** What happened to a pipeline or a stream on one day. */
 export interface DayStatus {
@@ -31,7 +31,7 @@ const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
   const last = sql`order by is_well, ${partly} and is_well, run_id desc`;
   return sql`pipeline, stream, day, count(*)::float8 as runs,
     (count(*) filter (where ${isBad}))::float8 as failures,
-    (array_agg(status ${last}))[1] as status, (array_agg(run_id ${last}))[1]::text as "lastRunId",
+    (array_agg(status ${last}))[1] as status, (array_agg(run_id ${last}))[1]::text as last_run_id,
     sum(inserted + updated + deleted)::float8 as changed`;
 };
 
@@ -43,16 +43,13 @@ export const dailyStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> 
     sql`settles = 'deletions'`,
   );
   const isBad = sql`status not in ('succeeded', 'running')`;
-  return rowsOf(
-    sql<DayStatus>`
-      with r as (
-        select *, null::text as stream, ${dayOf} as day, ${isMendedRun} as is_well
-        from ops.runs where started_at >= ${since} and kind <> 'backfill'
-        window of_day as (partition by pipeline, ${dayOf}))
-      select ${byDay(isBad, sql`settles is null`)}
-      from r group by pipeline, stream, day order by pipeline, day`,
-    db,
-  );
+  return query(db)<DayStatus>`
+    with r as (
+      select *, null::text as stream, ${dayOf} as day, ${isMendedRun} as is_well
+      from ops.runs where started_at >= ${since} and kind <> 'backfill'
+      window of_day as (partition by pipeline, ${dayOf}))
+    select ${byDay(isBad, sql`settles is null`)}
+    from r group by pipeline, stream, day order by pipeline, day`;
 };
 
 /** The same for each stream. */
@@ -60,17 +57,14 @@ export const dailyStreamStatus = (db: Db, since: Date): Promise<readonly DayStat
   const isBad = sql`status in ('failed', 'partial', 'interrupted', 'attention')`;
   const isWell = sql`not (${isBad} or status = 'running')`;
   const isMendedRun = isMended(isWell, sql`kind in ('sync', 'full')`, sql`kind = 'reconcile'`);
-  return rowsOf(
-    sql<DayStatus>`
-      with s as (
-        select s.*, r.kind, src.name as pipeline
-        from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
-        where s.started_at >= ${since} and r.kind <> 'backfill'),
-      r as (
-        select *, ${dayOf} as day, ${isMendedRun} as is_well
-        from s window of_day as (partition by pipeline, stream, ${dayOf}))
-      select ${byDay(isBad, sql`kind = 'replay'`)}
-      from r group by pipeline, stream, day order by pipeline, stream, day`,
-    db,
-  );
+  return query(db)<DayStatus>`
+    with s as (
+      select s.*, r.kind, src.name as pipeline
+      from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
+      where s.started_at >= ${since} and r.kind <> 'backfill'),
+    r as (
+      select *, ${dayOf} as day, ${isMendedRun} as is_well
+      from s window of_day as (partition by pipeline, stream, ${dayOf}))
+    select ${byDay(isBad, sql`kind = 'replay'`)}
+    from r group by pipeline, stream, day order by pipeline, stream, day`;
 };

@@ -1,8 +1,16 @@
 /** Read-only questions about the past: everything in this room only selects. Rows come in the shape in which they are handed out. */
-import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
+import { CamelCasePlugin, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
 
 /** Whatever can run a query: the warehouse's Kysely, or a transaction of it. */
 export type Db = QueryExecutorProvider;
+
+const camelCase = new CamelCasePlugin({ maintainNestedObjectKeys: true });
+
+/** Runs the query that follows it, written in place: `` query(db)<Row>`select …` ``. Gives its rows; a column `run_id` is the property `runId`. */
+export const query =
+  (db: Db) =>
+  <R>(text: TemplateStringsArray, ...values: readonly unknown[]): Promise<readonly R[]> =>
+    rowsOf(sql<R>(text, ...values).withPlugin(camelCase), db);
 
 /** The rows of a query. */
 export const rowsOf = async <R>(query: RawBuilder<R>, db: Db): Promise<readonly R[]> =>

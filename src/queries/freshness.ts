@@ -1,7 +1,6 @@
 /** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
-import { sql } from 'kysely';
 import { lastComplete } from '../warehouse/freshness.ts';
-import { type Db, type Receipt, receiptOf, rowsOf } from './db.ts';
+import { type Db, query, type Receipt, receiptOf } from './db.ts';
 import type { RunLine } from './run-history.ts';
 
 /**
@@ -38,28 +37,25 @@ interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finished
 /** Every stream the warehouse knows of, by pipeline and name. Ages are by the database's clock. */
 export async function streamStates(db: Db): Promise<readonly StreamState[]> {
   type Row = Omit<StreamState, 'last'> & { [K in keyof LastPart]: LastPart[K] | null };
-  const rows = await rowsOf(
-    sql<Row>`
-      select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, case
-          when t.excluded then 'excluded' when t.state in ('unavailable', 'forbidden') then t.state
-          when fresh.at is null then 'never'
-          when now() - fresh.at <= t.freshness_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
-        case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason,
-        fresh.at as "freshAt", t.freshness_seconds::float8 as "promiseSeconds", c.watermark, c.full_at as "fullAt",
-        (select count(*) from ops.rejects r
-          where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open')::float8 as "openRejects",
-        l.run_id::text as "runId", l.kind, l.status, l.finished_at as "finishedAt", ${receiptOf('l')}
-      from ops.streams t
-      join ops.sources src using (source_id)
-      left join ops.checkpoints c using (source_id, stream)
-      left join lateral (
-        select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
-        where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay'
-        order by rs.run_id desc limit 1) l on true
-      left join ${lastComplete} fresh on true
-      order by src.source_id, t.stream`,
-    db,
-  );
+  const rows = await query(db)<Row>`
+    select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, case
+        when t.excluded then 'excluded' when t.state in ('unavailable', 'forbidden') then t.state
+        when fresh.at is null then 'never'
+        when now() - fresh.at <= t.freshness_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
+      case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason,
+      fresh.at as fresh_at, t.freshness_seconds::float8 as promise_seconds, c.watermark, c.full_at,
+      (select count(*) from ops.rejects r
+        where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open')::float8 as open_rejects,
+      l.run_id::text, l.kind, l.status, l.finished_at, ${receiptOf('l')}
+    from ops.streams t
+    join ops.sources src using (source_id)
+    left join ops.checkpoints c using (source_id, stream)
+    left join lateral (
+      select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
+      where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay'
+      order by rs.run_id desc limit 1) l on true
+    left join ${lastComplete} fresh on true
+    order by src.source_id, t.stream`;
   return rows.map(({ runId, kind, status, finishedAt, receipt, ...state }) => ({
     ...state,
     last: runId && kind && status && receipt ? { runId, kind, status, finishedAt, receipt } : null,

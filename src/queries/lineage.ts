@@ -1,7 +1,7 @@
 /** Where one row comes from: the run and slice that wrote it, its children, its rejects, and where it is read. */
 import { type RawBuilder, sql } from 'kysely';
 import { parseJson } from '../core/json.ts';
-import { type Db, rowsOf } from './db.ts';
+import { type Db, query } from './db.ts';
 import { type Reject, rejects } from './reject-list.ts';
 import { type BadSlice, type RunLine, run } from './run-history.ts';
 import { type ColumnLine, columns, type TableName } from './stream-history.ts';
@@ -49,14 +49,11 @@ interface Table extends TableName {
 /** `issues` or `tracker.issues` → the synced table; undefined if there is none, or if several schemas have one of that name. */
 export async function syncedTable(db: Db, text: string): Promise<TableName | undefined> {
   const [name, schema] = text.split('.', 2).reverse();
-  const found = await rowsOf(
-    sql<TableName>`
-      select n.nspname as schema, c.relname as name
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relname = ${name} and n.nspname = coalesce(${schema ?? null}, n.nspname)
-        and n.nspname in (select split_part(target, '.', 1) from ops.streams) and c.relkind in ('r', 'p')`,
-    db,
-  );
+  const found = await query(db)<TableName>`
+    select n.nspname as schema, c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relname = ${name} and n.nspname = coalesce(${schema ?? null}, n.nspname)
+      and n.nspname in (select split_part(target, '.', 1) from ops.streams) and c.relkind in ('r', 'p')`;
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -66,29 +63,29 @@ export async function syncedTable(db: Db, text: string): Promise<TableName | und
  */
 export async function lineage(db: Db, name: TableName, key: string, pipeline?: string) {
   const table = { ...name, columns: await columns(db, name) };
-  const sources = sql<Pick<Table, 'sourceId'>>`select source_id as "sourceId" from ops.sources
-    where name = coalesce(${pipeline ?? null}, name) order by source_id`;
-  const all = (await rowsOf(sources, db)).map((each) => lineageIn(db, { ...table, ...each }, key));
+  const sources = await query(db)<Pick<Table, 'sourceId'>>`
+    select source_id from ops.sources where name = coalesce(${pipeline ?? null}, name) order by source_id`;
+  const all = sources.map((each) => lineageIn(db, { ...table, ...each }, key));
   return (await Promise.all(all)).filter((each) => each !== undefined);
 }
 
 async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | undefined> {
-  const keys = await keysTable(db, table);
-  const former = keys && (await byFormerKey(db, table, keys, key));
-  const row =
-    (await find(db, table, key)) ?? (former === undefined ? undefined : await find(db, table, former));
+  const formerKeys = await formerKeysOf(db, table);
+  const [former] = await formerKeys(sql`key in (${key}, ${key.toUpperCase()})`);
+  const row = (await find(db, table, key)) ?? (former && (await find(db, table, former.id)));
   if (!row) return undefined;
   const ids = keyColumns(table).map(({ column }) => text(row[column]));
   const id = ids.length === 1 ? ids[0] : undefined;
   const source = await sourceOf(db, table);
   const runId = text(row._run_id);
   const names = [...new Set([...ids, ids.join('/'), text(row.key), key])].filter((each) => each !== '');
+  const isFormer = sql`${sql.ref(pointer(table))}::text = ${id ?? null} and key <> ${text(row.key)}`;
   const where = source && { pipeline: source.name, stream: source.stream, key: names, all: true, limit: 20 };
   return {
     table: `${table.schema}.${table.name}`,
     row,
     foundByFormerKey: text(row.key) !== key && former !== undefined ? key : null,
-    formerKeys: keys && id !== undefined ? await formerKeys(db, table, keys, row, id) : [],
+    formerKeys: (await formerKeys(isFormer)).map((each) => each.key),
     deletedAt: text(row._deleted_at) || null,
     syncedAt: text(row._synced_at) || null,
     run: runId === '' ? null : ((await run(db, runId)) ?? null),
@@ -115,12 +112,9 @@ async function find(db: Db, table: Table, key: string): Promise<Row | undefined>
   const byName = isNamed ? sql`key in (${key}, ${key.toUpperCase()})` : sql`false`;
   // A key may have been given to another issue after its first one was deleted: the living row first.
   const order = has(table, '_deleted_at') ? sql`order by _deleted_at is not null` : sql``;
-  const [found] = await rowsOf(
-    sql<{ readonly row: string }>`
-      select to_jsonb(t)::text as row from ${sql.id(table.schema, table.name)} t
-      where source_id = ${table.sourceId}::smallint and (${byId} or ${byName}) ${order} limit 1`,
-    db,
-  );
+  const [found] = await query(db)<{ readonly row: string }>`
+    select to_jsonb(t)::text as row from ${sql.id(table.schema, table.name)} t
+    where source_id = ${table.sourceId}::smallint and (${byId} or ${byName}) ${order} limit 1`;
   if (found === undefined) return undefined;
   // In the order of the table's columns, which jsonb forgets; numbers that a double cannot hold stay exact.
   const value = new Map(Object.entries(parseJson(Buffer.from(found.row)) ?? {}));
@@ -149,57 +143,32 @@ const singular = (plural: string): string =>
 
 const pointer = ({ name }: TableName): string => `${singular(name)}_id`;
 
-/** The table of former keys of a table, e.g. `issue_keys` of `issues`, if the schema has one. */
-async function keysTable(db: Db, table: Table): Promise<TableName | undefined> {
+/** Asks the table of former keys of a table, e.g. `issue_keys` of `issues`; nothing comes where the schema has none. */
+async function formerKeysOf(db: Db, table: Table) {
   const name = { schema: table.schema, name: `${singular(table.name)}_keys` };
   const keys: Table = { ...table, ...name, columns: await columns(db, name) };
-  return has(table, 'key') && has(keys, 'key') && has(keys, pointer(table)) ? name : undefined;
-}
-
-async function byFormerKey(db: Db, table: Table, keys: TableName, key: string): Promise<string | undefined> {
-  const [found] = await rowsOf(
-    sql<{ readonly id: string }>`
-      select ${sql.ref(pointer(table))}::text as id from ${sql.id(keys.schema, keys.name)}
-      where source_id = ${table.sourceId}::smallint and key in (${key}, ${key.toUpperCase()}) limit 1`,
-    db,
-  );
-  return found?.id;
-}
-
-async function formerKeys(
-  db: Db,
-  table: Table,
-  keys: TableName,
-  row: Row,
-  id: string,
-): Promise<readonly string[]> {
-  const found = await rowsOf(
-    sql<{ readonly key: string }>`
-      select key from ${sql.id(keys.schema, keys.name)}
-      where source_id = ${table.sourceId}::smallint and ${sql.ref(pointer(table))}::text = ${id}
-        and key <> ${text(row.key)} order by key`,
-    db,
-  );
-  return found.map(({ key }) => key);
+  const id = sql.ref(pointer(table));
+  const isThere = has(table, 'key') && has(keys, 'key') && has(keys, pointer(table));
+  return async (where: RawBuilder<unknown>) =>
+    isThere
+      ? query(db)<{ readonly id: string; readonly key: string }>`
+        select ${id}::text as id, key from ${sql.id(name.schema, name.name)}
+        where source_id = ${table.sourceId}::smallint and ${where} order by key`
+      : [];
 }
 
 async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['children']> {
   const column = pointer(table);
-  const found = await rowsOf(
-    sql<TableName & { readonly type: string }>`
-      select n.nspname as schema, c.relname as name, format_type(a.atttypid, a.atttypmod) as type
-      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = ${table.schema} and a.attname = ${column} and c.relkind in ('r', 'p')
-        and c.relname <> ${table.name} and not a.attisdropped order by c.relname`,
-    db,
-  );
+  const found = await query(db)<TableName & { readonly type: string }>`
+    select n.nspname as schema, c.relname as name, format_type(a.atttypid, a.atttypmod) as type
+    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${table.schema} and a.attname = ${column} and c.relkind in ('r', 'p')
+      and c.relname <> ${table.name} and not a.attisdropped order by c.relname`;
   return Promise.all(
     found.map(async ({ schema, name, type }) => {
-      const [counted] = await rowsOf(
-        sql<{ readonly rows: number }>`select count(*)::float8 as rows from ${sql.id(schema, name)}
-          where source_id = ${table.sourceId}::smallint and ${equals({ column, type }, id)}`,
-        db,
-      );
+      const [counted] = await query(db)<{ readonly rows: number }>`
+        select count(*)::float8 as rows from ${sql.id(schema, name)}
+        where source_id = ${table.sourceId}::smallint and ${equals({ column, type }, id)}`;
       return { table: `${schema}.${name}`, rows: counted?.rows ?? 0 };
     }),
   );
@@ -207,13 +176,10 @@ async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['ch
 
 /** The stream that lands in the table, or else the one that lands in the table this one's rows belong to. */
 async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
-  const found = await rowsOf(
-    sql<LineageSource & { readonly target: string }>`
-      select src.name, s.stream, s.target, s.endpoint, src.base_url as "baseUrl"
-      from ops.streams s join ops.sources src using (source_id)
-      where s.source_id = ${table.sourceId}::smallint order by s.stream`,
-    db,
-  );
+  const found = await query(db)<LineageSource & { readonly target: string }>`
+    select src.name, s.stream, s.target, s.endpoint, src.base_url
+    from ops.streams s join ops.sources src using (source_id)
+    where s.source_id = ${table.sourceId}::smallint order by s.stream`;
   /** 0 for the table's own stream, then by the place of the column that points to the stream's table; -1 for the others. */
   const rank = (target: string): number => {
     if (target === `${table.schema}.${table.name}`) return 0;
@@ -224,9 +190,9 @@ async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
   const [first] = found
     .filter(({ target }) => rank(target) >= 0)
     .sort((a, b) => rank(a.target) - rank(b.target));
-  return first === undefined
-    ? null
-    : { name: first.name, stream: first.stream, endpoint: first.endpoint, baseUrl: first.baseUrl };
+  if (first === undefined) return null;
+  const { target: _, ...source } = first;
+  return source;
 }
 
 async function sliceOf(
@@ -236,23 +202,19 @@ async function sliceOf(
   row: Row,
   runId: string,
 ): Promise<LineageSlice | null> {
-  const [found] = await rowsOf(
-    sql<LineageSlice>`
-      select w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
-        s.expected::float8 as expected, s.fetched::float8 as fetched, s.landed::float8 as landed,
-        s.finished_at as "finishedAt"
-      from ops.slices s
-      join ops.walks w using (walk_id)
-      cross join (select ${JSON.stringify(row)}::jsonb as content) r
-      cross join lateral (select (r.content ->> (w.field || '_at'))::timestamptz as at) instant
-      where s.run_id = ${runId}::bigint and w.stream = ${stream} and w.source_id = ${sourceId}::smallint
-        and s.status <> 'split' and (instant.at is null
-          or (instant.at >= s.window_from) is not false and (instant.at < s.window_to) is not false)
-        and not exists (
-          select from jsonb_each_text(case jsonb_typeof(s.partition) when 'object' then s.partition else '{}' end) p
-          where r.content ->> p.key is distinct from p.value)
-      order by s.finished_at desc nulls last limit 1`,
-    db,
-  );
+  const [found] = await query(db)<LineageSlice>`
+    select w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
+      s.expected::float8, s.fetched::float8, s.landed::float8, s.finished_at
+    from ops.slices s
+    join ops.walks w using (walk_id)
+    cross join (select ${JSON.stringify(row)}::jsonb as content) r
+    cross join lateral (select (r.content ->> (w.field || '_at'))::timestamptz as at) instant
+    where s.run_id = ${runId}::bigint and w.stream = ${stream} and w.source_id = ${sourceId}::smallint
+      and s.status <> 'split' and (instant.at is null
+        or (instant.at >= s.window_from) is not false and (instant.at < s.window_to) is not false)
+      and not exists (
+        select from jsonb_each_text(case jsonb_typeof(s.partition) when 'object' then s.partition else '{}' end) p
+        where r.content ->> p.key is distinct from p.value)
+    order by s.finished_at desc nulls last limit 1`;
   return found ?? null;
 }

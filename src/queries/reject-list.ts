@@ -1,6 +1,6 @@
 /** The dead letters: records that could not become rows, and why. */
 import { sql } from 'kysely';
-import { type Db, rowsOf } from './db.ts';
+import { type Db, query } from './db.ts';
 
 export interface Reject {
   readonly rejectId: string;
@@ -49,28 +49,21 @@ interface RejectPage {
 
 /** Dead letters that fit the filter, the last seen first. */
 export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly Reject[]> {
-  const found = await rowsOf(
-    sql<Omit<Reject, 'excerpt'> & { readonly excerpt: Buffer }>`
-      select r.reject_id::text as "rejectId", src.name as pipeline, r.stream, r.part, r.record_key as "recordKey", r.stage,
-        r.code, r.field, r.message, r.status, r.truncated, r.slice, r.attempts::float8 as attempts,
-        r.first_run_id::text as "firstRunId", r.last_run_id::text as "lastRunId", r.first_seen_at as "firstSeenAt",
-        r.last_seen_at as "lastSeenAt", octet_length(r.payload)::float8 as bytes,
-        substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
-      from ops.rejects r join ops.sources src using (source_id) where ${fits(filter)}
-      order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`,
-    db,
-  );
+  const found = await query(db)<Omit<Reject, 'excerpt'> & { readonly excerpt: Buffer }>`
+    select r.reject_id::text, src.name as pipeline, r.stream, r.part, r.record_key, r.stage, r.code,
+      r.field, r.message, r.status, r.truncated, r.slice, r.attempts::float8, r.first_run_id::text,
+      r.last_run_id::text, r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,
+      substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
+    from ops.rejects r join ops.sources src using (source_id) where ${fits(filter)}
+    order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`;
   return found.map((row) => ({ ...row, excerpt: row.excerpt.toString('utf8') }));
 }
 
 /** How many of those that fit were too large to be kept whole and cannot be replayed. */
 export async function cutRejects(db: Db, filter: RejectFilter): Promise<number> {
-  const [found] = await rowsOf(
-    sql<{ readonly cut: number }>`
-      select count(*)::float8 as cut from ops.rejects r join ops.sources src using (source_id)
-      where r.truncated and ${fits(filter)}`,
-    db,
-  );
+  const [found] = await query(db)<{ readonly cut: number }>`
+    select count(*)::float8 as cut from ops.rejects r join ops.sources src using (source_id)
+    where r.truncated and ${fits(filter)}`;
   return found?.cut ?? 0;
 }
 
@@ -91,9 +84,6 @@ const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
 export const openRejects = (
   db: Db,
 ): Promise<readonly { readonly stream: string; readonly rejects: number }[]> =>
-  rowsOf(
-    sql<{ readonly stream: string; readonly rejects: number }>`
-      select stream, count(*)::float8 as rejects from ops.rejects where status = 'open'
-      group by stream order by 2 desc, 1`,
-    db,
-  );
+  query(db)<{ readonly stream: string; readonly rejects: number }>`
+    select stream, count(*)::float8 as rejects from ops.rejects where status = 'open'
+    group by stream order by 2 desc, 1`;

@@ -1,15 +1,7 @@
 /** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
-import {
-  type Counters,
-  countsOf,
-  type Db,
-  errorOf,
-  type Failure,
-  type Receipt,
-  receiptOf,
-  rowsOf,
-} from './db.ts';
+import type { Counters, Db, Failure, Receipt } from './db.ts';
+import { countsOf, errorOf, query, receiptOf } from './db.ts';
 
 export interface RunLine {
   readonly runId: string;
@@ -89,19 +81,16 @@ export const runs = (
     status !== undefined && sql`r.status = ${status}`,
     before !== undefined && sql`r.run_id < ${before}::bigint`,
   ].filter((condition) => condition !== false);
-  return rowsOf(
-    selectRuns(sql`${sql.join(conditions, sql` and `)} order by r.run_id desc limit ${limit}`),
-    db,
-  );
+  return selectRuns(db, sql`${sql.join(conditions, sql` and `)} order by r.run_id desc limit ${limit}`);
 };
 
 /** The newest of all runs, and of each pipeline the newest run of every stream that ended. */
 export const recentRuns = (db: Db): Promise<readonly RunLine[]> =>
-  rowsOf(
-    selectRuns(sql`r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
-        select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
-      order by r.run_id desc`),
+  selectRuns(
     db,
+    sql`r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
+        select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
+      order by r.run_id desc`,
   );
 
 /** Of each pipeline among these runs (the newest first) the last run of every stream that has ended: the state of the pipeline. */
@@ -117,8 +106,8 @@ export const complaining = (last: readonly RunLine[]): readonly RunLine[] =>
 /** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
   type Row = RunLine & Pick<RunDetail, 'params' | 'appVersion'>;
-  const more = sql`, r.params, r.app_version as "appVersion"`;
-  const [found] = await rowsOf(selectRuns<Row>(sql`r.run_id = ${runId}::bigint`, more), db);
+  const more = sql`, r.params, r.app_version`;
+  const [found] = await selectRuns<Row>(db, sql`r.run_id = ${runId}::bigint`, more);
   if (!found) return undefined;
   const request = await requestOfRun(db, runId);
   return {
@@ -134,50 +123,36 @@ export async function requestOfRun(
   db: Db,
   runId: string,
 ): Promise<{ readonly pipeline: string; readonly runId: string } | undefined> {
-  const [found] = await rowsOf(
-    sql<{ pipeline: string; runId: string }>`
-      select d.pipeline, d.dag_run_id as "runId" from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
-      where l.run_id = ${runId}::bigint`,
-    db,
-  );
+  const [found] = await query(db)<{ pipeline: string; runId: string }>`
+    select d.pipeline, d.dag_run_id as run_id from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
+    where l.run_id = ${runId}::bigint`;
   return found;
 }
 
-const selectRuns = <R = RunLine>(
-  where: RawBuilder<unknown>,
-  more: RawBuilder<unknown> = sql``,
-): RawBuilder<R> =>
-  sql<R>`
-    select r.run_id::text as "runId", r.pipeline, r.kind, r.settles, r.trigger, r.status,
+const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql``) =>
+  query(db)<R>`
+    select r.run_id::text, r.pipeline, r.kind, r.settles, r.trigger, r.status,
       case when r.status = 'running' then exists (
         select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
           and (a.backend_start is null or a.backend_start = l.backend_start)
         where l.run_id = r.run_id and l.expires_at > now()) end as alive,
-      r.started_at as "startedAt", r.finished_at as "finishedAt",
-      extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')},
-      r.requests::float8 as requests, r.retries::float8 as retries, r.throttled::float8 as throttled,
-      r.throttled_ms::float8 as "throttledMs", ${errorOf} ${more}
+      r.started_at, r.finished_at, r.requests::float8, r.retries::float8, r.throttled::float8, r.throttled_ms::float8,
+      extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')}, ${errorOf} ${more}
     from ops.runs r where ${where}`;
 
 const streamsOf = (db: Db, runId: string): Promise<readonly RunStream[]> =>
-  rowsOf(
-    sql<RunStream>`
-      select s.stream, s.status, s.reason, s.slices::float8 as slices, ${receiptOf('s')}, ${countsOf('s')},
-        extract(epoch from s.finished_at - s.started_at)::float8 as seconds
-      from ops.run_streams s where s.run_id = ${runId}::bigint order by s.started_at, s.stream`,
-    db,
-  );
+  query(db)<RunStream>`
+    select s.stream, s.status, s.reason, s.slices::float8, ${receiptOf('s')}, ${countsOf('s')},
+      extract(epoch from s.finished_at - s.started_at)::float8 as seconds
+    from ops.run_streams s where s.run_id = ${runId}::bigint order by s.started_at, s.stream`;
 
 const badSlicesOf = (db: Db, runId: string): Promise<readonly BadSlice[]> =>
-  rowsOf(
-    sql<BadSlice>`
-      select w.stream, s.partition, s.window_from as "from", s.window_to as "to", s.status,
-        s.expected::float8 as expected, s.fetched::float8 as fetched, s.landed::float8 as landed, ${errorOf}
-      from ops.slices s join ops.walks w using (walk_id)
-      where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
-      order by w.stream, s.slice_id limit 200`,
-    db,
-  );
+  query(db)<BadSlice>`
+    select w.stream, s.partition, s.window_from as "from", s.window_to as "to", s.status,
+      s.expected::float8, s.fetched::float8, s.landed::float8, ${errorOf}
+    from ops.slices s join ops.walks w using (walk_id)
+    where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
+    order by w.stream, s.slice_id limit 200`;
 
 /** What a run was handed over to, and what became of it there. */
 export interface HandedOver {
@@ -195,10 +170,6 @@ export interface HandedOver {
 
 /** `keys`: numbers of `ops.runs`, or ids of requests. */
 export const handoffsOf = (db: Db, keys: readonly string[]): Promise<readonly HandedOver[]> =>
-  rowsOf(
-    sql<HandedOver>`
-      select dag, coalesce(engine_run_id, remote_run_id) as "dagRunId", params, status,
-        engine_status as "engineStatus", error, changed_at as "changedAt"
-      from ops.handoffs where run_key = any (${[...keys]}::text[]) order by handoff_id`,
-    db,
-  );
+  query(db)<HandedOver>`
+    select dag, coalesce(engine_run_id, remote_run_id) as dag_run_id, params, status, engine_status, error, changed_at
+    from ops.handoffs where run_key = any (${[...keys]}::text[]) order by handoff_id`;

@@ -1,6 +1,6 @@
 /** One stream's table: columns with their comments, row counts, the receipts of its last runs. */
 import { sql } from 'kysely';
-import { countsOf, type Db, receiptOf, rowsOf } from './db.ts';
+import { countsOf, type Db, query, receiptOf } from './db.ts';
 import type { RunLine, RunStream } from './run-history.ts';
 
 export interface ColumnLine {
@@ -12,19 +12,16 @@ export interface ColumnLine {
 
 /** The columns of a table in their order; empty if there is no such table. */
 export const columns = (db: Db, { schema, name }: TableName): Promise<readonly ColumnLine[]> =>
-  rowsOf(
-    sql<ColumnLine>`
-      select a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
-        coalesce(a.attnum = any (i.indkey::smallint[]), false) as key, col_description(a.attrelid, a.attnum) as comment
-      from pg_attribute a
-      join pg_class c on c.oid = a.attrelid
-      join pg_namespace n on n.oid = c.relnamespace
-      left join pg_index i on i.indrelid = c.oid and i.indisprimary
-      where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v')
-        and a.attnum > 0 and not a.attisdropped
-      order by a.attnum`,
-    db,
-  );
+  query(db)<ColumnLine>`
+    select a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
+      coalesce(a.attnum = any (i.indkey::smallint[]), false) as key, col_description(a.attrelid, a.attnum) as comment
+    from pg_attribute a
+    join pg_class c on c.oid = a.attrelid
+    join pg_namespace n on n.oid = c.relnamespace
+    left join pg_index i on i.indrelid = c.oid and i.indisprimary
+    where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v')
+      and a.attnum > 0 and not a.attisdropped
+    order by a.attnum`;
 
 export interface TableName {
   readonly schema: string;
@@ -58,14 +55,14 @@ export async function rowCount(
   pipeline: string,
   exactly = false,
 ): Promise<RowCount | undefined> {
-  const known = sql<{ readonly estimate: number; readonly isShared: boolean; readonly tombstones: boolean }>`
+  type Known = { readonly estimate: number; readonly isShared: boolean; readonly tombstones: boolean };
+  const [about] = await query(db)<Known>`
     select c.reltuples::float8 as estimate, (
-        select count(distinct source_id) > 1 from ops.streams where target = n.nspname || '.' || c.relname) as "isShared",
+        select count(distinct source_id) > 1 from ops.streams where target = n.nspname || '.' || c.relname) as is_shared,
       exists (select from pg_attribute a
         where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${table.schema} and c.relname = ${table.name} and c.relkind in ('r', 'p', 'v')`;
-  const [about] = await rowsOf(known, db);
   if (!about) return undefined;
   if (!exactly && about.estimate > countedUpTo) return { live: about.estimate, deleted: 0, exact: false };
   // Two counts, each from an index: in one, every row of the table would have to be read.
@@ -73,9 +70,9 @@ export async function rowCount(
   // A plain count is the fastest, where no other pipeline has rows in it.
   const own = sql`${sql.id(table.schema, table.name)} where ${about.isShared ? mine : sql`true`}`;
   const dead = about.tombstones ? sql`(select count(*) from ${own} and _deleted_at is not null)` : sql`0`;
-  const counts = sql<{ readonly total: number; readonly deleted: number }>`
+  const [counted] = await query(db)<{ readonly total: number; readonly deleted: number }>`
     select (select count(*) from ${own})::float8 as total, ${dead}::float8 as deleted`;
-  const { total = 0, deleted = 0 } = (await rowsOf(counts, db))[0] ?? {};
+  const { total = 0, deleted = 0 } = counted ?? {};
   return { live: total - deleted, deleted, exact: true };
 }
 
@@ -94,15 +91,11 @@ export const receipts = (
   stream: string,
   limit: number,
 ): Promise<readonly ReceiptLine[]> =>
-  rowsOf(
-    sql<ReceiptLine>`
-      select rs.run_id::text as "runId", r.kind, rs.status, rs.reason, rs.started_at as "startedAt",
-        rs.finished_at as "finishedAt", rs.rows::float8 as rows,
-        extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds, ${receiptOf('rs')}, ${countsOf('rs')}
-      from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
-      where src.name = ${pipeline} and rs.stream = ${stream} order by rs.run_id desc limit ${limit}`,
-    db,
-  );
+  query(db)<ReceiptLine>`
+    select rs.run_id::text, r.kind, rs.status, rs.reason, rs.started_at, rs.finished_at, rs.rows::float8,
+      extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds, ${receiptOf('rs')}, ${countsOf('rs')}
+    from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
+    where src.name = ${pipeline} and rs.stream = ${stream} order by rs.run_id desc limit ${limit}`;
 
 /** A change in the shape of a source. */
 interface SchemaChange {
@@ -120,10 +113,6 @@ export const schemaChanges = (
   db: Db,
   { limit }: { readonly limit: number },
 ): Promise<readonly SchemaChange[]> =>
-  rowsOf(
-    sql<SchemaChange>`
-      select c.change_id::text as "changeId", src.name as pipeline, c.stream, c.note, c.run_id::text as "runId",
-        c.detected_at as "detectedAt"
-      from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`,
-    db,
-  );
+  query(db)<SchemaChange>`
+    select c.change_id::text, src.name as pipeline, c.stream, c.note, c.run_id::text, c.detected_at
+    from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`;

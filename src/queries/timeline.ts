@@ -1,6 +1,5 @@
 /** When a run did what: its streams, the progress of its slices, and the spans in which its source limited the rate. */
-import { sql } from 'kysely';
-import { type Db, rowsOf } from './db.ts';
+import { type Db, query } from './db.ts';
 
 interface StreamSpan {
   readonly stream: string;
@@ -22,17 +21,13 @@ export interface Timeline {
 
 /** What a run did when, by the database's clock. */
 export const timeline = async (db: Db, runId: string): Promise<Timeline> => ({
-  streams: await rowsOf(
-    sql<StreamSpan>`
-      select stream, status, started_at as "startedAt", finished_at as "finishedAt" from ops.run_streams
-      where run_id = ${runId}::bigint order by started_at, stream`,
+  streams: await query(db)<StreamSpan>`
+    select stream, status, started_at, finished_at from ops.run_streams
+    where run_id = ${runId}::bigint order by started_at, stream`,
+  quiet: await query(
     db,
-  ),
-  quiet: await rowsOf(
-    sql<Quiet>`select lower(span) as from, upper(span) as to from ops.runs r cross join unnest(r.quiet) span
+  )<Quiet>`select lower(span) as from, upper(span) as to from ops.runs r cross join unnest(r.quiet) span
       where r.run_id = ${runId}::bigint order by 1`,
-    db,
-  ),
 });
 
 /** How many slices of a stream there are, are done, and are being read. Split slices count as their parts. */
@@ -45,16 +40,13 @@ export interface Progress {
 
 /** The slices of the walks that a run opened or continued, by stream. A slice is being read while its run is running. */
 export const progressOf = (db: Db, runId: string): Promise<readonly Progress[]> =>
-  rowsOf(
-    sql<Progress>`
-      select w.stream, count(*)::float8 as total,
-        (count(*) filter (where s.status in ('done', 'absent')))::float8 as done,
-        (count(*) filter (where s.started_at is not null and s.finished_at is null and r.status = 'running'
-          and s.status in ('pending', 'failed', 'partial')))::float8 as reading
-      from ops.slices s join ops.walks w using (walk_id) left join ops.runs r on r.run_id = s.run_id
-      where s.status <> 'split' and s.walk_id in (
-        select walk_id from ops.slices where run_id = ${runId}::bigint
-        union select walk_id from ops.walks where run_id = ${runId}::bigint)
-      group by w.stream order by w.stream`,
-    db,
-  );
+  query(db)<Progress>`
+    select w.stream, count(*)::float8 as total,
+      (count(*) filter (where s.status in ('done', 'absent')))::float8 as done,
+      (count(*) filter (where s.started_at is not null and s.finished_at is null and r.status = 'running'
+        and s.status in ('pending', 'failed', 'partial')))::float8 as reading
+    from ops.slices s join ops.walks w using (walk_id) left join ops.runs r on r.run_id = s.run_id
+    where s.status <> 'split' and s.walk_id in (
+      select walk_id from ops.slices where run_id = ${runId}::bigint
+      union select walk_id from ops.walks where run_id = ${runId}::bigint)
+    group by w.stream order by w.stream`;

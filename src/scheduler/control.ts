@@ -4,7 +4,7 @@ import crypto from 'node:crypto';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Queue } from './queue.ts';
-import { readLog } from './request-log.ts';
+import { type LogPart, readLog } from './request-log.ts';
 import * as store from './requests.ts';
 import * as request from './run-request.ts';
 import { type Ask, Conflict, type DagRun, type KnownDag } from './run-request.ts';
@@ -65,10 +65,7 @@ export function openControl(
     },
 
     /** Queues durably. Throws `NotFound`, `Conflict` (with the active run) or `Misconfigured` (what is wrong with the ask). */
-    async start(
-      asked: Ask,
-      { runId, params = request.paramsOf(asked), by }: { by: string; runId?: string; params?: string },
-    ): Promise<DagRun> {
+    async start(asked: Ask, { runId, params = request.paramsOf(asked), by }: Asking): Promise<DagRun> {
       const ask = request.checked(catalogue, asked);
       if (runId !== undefined && !request.runIds.test(runId))
         throw new Misconfigured(
@@ -115,7 +112,7 @@ export function openControl(
     },
 
     /** Newest first. `before`: continue after this run. */
-    async history(name: string, page: { readonly limit: number; readonly before?: string }) {
+    async history(name: string, page: store.RunsPage) {
       request.dagOf(catalogue, name);
       if (page.before !== undefined) await run(name, page.before);
       return store.dagRuns(db, name, page);
@@ -123,9 +120,9 @@ export function openControl(
 
     run,
 
-    async log(name: string, runId: string, from: { readonly after?: number; readonly tail?: number }) {
+    async log(name: string, runId: string, part: LogPart) {
       await run(name, runId);
-      return readLog(db, runId, from);
+      return readLog(db, runId, part);
     },
 
     /** What a backfill would do. Throws as `start`. */
@@ -133,6 +130,13 @@ export function openControl(
       return preview(request.checked(catalogue, ask), signal);
     },
   };
+}
+
+/** Who asks; `params`: the ask in their words. */
+interface Asking {
+  readonly by: string;
+  readonly runId?: string | undefined;
+  readonly params?: string | undefined;
 }
 
 const newId = ({ pipeline, does }: Ask): string => `${pipeline}-${does}-${crypto.randomUUID()}`;

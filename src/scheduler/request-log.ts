@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { duration, escaped, withoutSecrets } from '../core/format.ts';
 import type { RunEvent } from '../core/run.ts';
-import type { Db } from '../queries/db.ts';
+import { type Db, query } from '../queries/db.ts';
 import { outcome } from '../queries/summary-text.ts';
 import type { LogLine } from './run-request.ts';
 
@@ -51,19 +51,19 @@ const shown = (message: string): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 };
 
-/** The lines after `after`, oldest first; or the last `tail` of them. At most 1000. */
-export async function readLog(
-  db: Db,
-  id: string,
-  { after = 0, tail }: { readonly after?: number; readonly tail?: number },
-): Promise<readonly LogLine[]> {
-  const { rows } = await sql<LogLine>`
+/** The lines after `after`, or the last `tail` of them. */
+export interface LogPart {
+  readonly after?: number | undefined;
+  readonly tail?: number | undefined;
+}
+
+/** Oldest first, at most 1000. */
+export const readLog = (db: Db, id: string, { after = 0, tail }: LogPart) =>
+  query(db)<LogLine>`
     select seq::float8, at, level, message from (
       select * from ops.run_log where dag_run_id = ${id} and seq > ${after}
       order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? 1000, 1000)}) l
-    order by l.seq`.execute(db);
-  return rows;
-}
+    order by l.seq`;
 
 /** The line that an event of a run is worth; undefined for mere progress. May hold text of the source. */
 export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undefined {

@@ -6,9 +6,9 @@
  * cause is over, and has a job for its retry: `not_before` is later than `finished_at` then.
  */
 
-import { CamelCasePlugin, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
-import { type Db, rowsOf } from '../queries/db.ts';
+import { type Db, query } from '../queries/db.ts';
 import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { type Ask, Conflict, type DagRun, type Done, NotFound, runIds, type Step } from './run-request.ts';
@@ -78,13 +78,15 @@ export async function stopRequest(db: Db, id: string, by: string): Promise<void>
 }
 
 /** An ask as `ops.dag_runs` holds it. */
-type AskRow = Pick<Ask, 'pipeline' | 'does'> &
-  Record<'window_from' | 'window_to', Date | null> & {
-    readonly streams: readonly string[] | null;
-  };
+interface AskRow extends Pick<Ask, 'pipeline' | 'does'> {
+  readonly streams: readonly string[] | null;
+  readonly windowFrom: Date | null;
+  readonly windowTo: Date | null;
+}
 
-const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
-  ...{ pipeline, does },
+const askOf = ({ pipeline, does, streams, windowFrom: from, windowTo: to }: AskRow): Ask => ({
+  pipeline,
+  does,
   ...(streams && { streams }),
   ...(from && to && { window: { from, to } }),
 });
@@ -101,7 +103,7 @@ export interface Claimed {
 
 /** Marks the request of a job as running. Undefined if it is over, was stopped, its retry was cancelled, or another worker has the job. */
 export async function claim(db: Db, job: Job, worker: string): Promise<Claimed | undefined> {
-  const { rows } = await sql<AskRow & Omit<Claimed, 'job' | 'ask'>>`
+  const [row] = await query(db)<AskRow & Omit<Claimed, 'job' | 'ask'>>`
     update ops.dag_runs d set status = 'running', worker = ${worker}, finished_at = null, stuck_since = null,
       started_at = coalesce(started_at, clock_timestamp()), progress_at = clock_timestamp(),
       error_code = null, error_message = null
@@ -111,8 +113,8 @@ export async function claim(db: Db, job: Job, worker: string): Promise<Claimed |
     returning dag_run_id as id, trigger, pipeline, does, streams, window_from, window_to, array(
       select distinct jsonb_build_object('pipeline', r.pipeline, 'kind', r.kind)
       from ops.dag_run_runs l join ops.runs r using (run_id)
-      where l.dag_run_id = d.dag_run_id and r.status = 'succeeded') as done`.execute(db);
-  return rows[0] && { ...rows[0], job, ask: askOf(rows[0]) };
+      where l.dag_run_id = d.dag_run_id and r.status = 'succeeded') as done`;
+  return row && { ...row, job, ask: askOf(row) };
 }
 
 /** Notes how long a request of this worker has made no progress, ms. True where a stop was requested. */
@@ -201,11 +203,8 @@ export const markLost = (db: Trx): Promise<readonly Lost[]> =>
     return rows;
   });
 
-/** Rows with the names of properties: `run_id` is `runId`. */
-const camel = (db: Db): Db => ({ getExecutor: () => db.getExecutor().withPlugin(new CamelCasePlugin()) });
-
-const select = (db: Db, which: RawBuilder<unknown>): Promise<readonly DagRun[]> =>
-  rowsOf(sql<DagRun>`select * from ops.dag_run_list d where ${which}`, camel(db));
+const select = (db: Db, which: RawBuilder<unknown>) =>
+  query(db)<DagRun>`select * from ops.dag_run_list d where ${which}`;
 
 /** What concerns a pipeline: its own requests and runs, and those of `nightly` that came to it. */
 const concerns = (pipeline: string): RawBuilder<unknown> => sql`(d.pipeline = ${pipeline} or exists (
@@ -224,15 +223,17 @@ export async function dagRun(db: Db, id: string, pipeline?: string): Promise<Dag
   return found(await select(db, sql`d.run_id = ${id} and ${which}`), id);
 }
 
-/** The newest that concern the pipeline; `before`: only those older than this one. */
-export async function dagRuns(
-  db: Db,
-  pipeline: string,
-  { limit, before = null }: { readonly limit: number; readonly before?: string | null },
-): Promise<readonly DagRun[]> {
+/** `before`: only those older than this run. */
+export interface RunsPage {
+  readonly limit: number;
+  readonly before?: string | undefined;
+}
+
+/** The newest that concern the pipeline. */
+export async function dagRuns(db: Db, pipeline: string, { limit, before }: RunsPage) {
   // Compared with the row itself: its instant has microseconds, a Date has not.
   const older = sql`(d.queued_at, d.run_id) < (select b.queued_at, b.run_id from ops.dag_run_list b where b.run_id = ${before})`;
-  const which = sql`${concerns(pipeline)} and ${before === null ? sql`true` : older}`;
+  const which = sql`${concerns(pipeline)} and ${before === undefined ? sql`true` : older}`;
   return select(db, sql`${which} order by d.queued_at desc, d.run_id desc limit ${limit}`);
 }
 
@@ -248,18 +249,17 @@ export async function activeRun(db: Db, pipeline: string, except = ''): Promise<
 
 /** What a request or a run of the command line was asked to do. Throws NotFound. */
 export async function askOfRun(db: Db, id: string): Promise<Ask> {
-  return askOf(found(await rowsOf(sql<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, db), id));
+  return askOf(found(await query(db)<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, id));
 }
 
 /** The streams of these runs with their status, and the slices that are being read now. */
-export function stepsOf(db: Db, runs: readonly string[]): Promise<readonly Step[]> {
-  const steps = sql<Step>`select pipeline, stream, slice, status, started_at, received, expected from ops.run_steps
+export const stepsOf = (db: Db, runs: readonly string[]) =>
+  query(db)<Step>`select pipeline, stream, slice, status, started_at, received, expected from ops.run_steps
     where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`;
-  return rowsOf(steps, camel(db));
-}
 
 /** The database clock, epoch milliseconds. */
 export async function databaseNow(db: Db): Promise<number> {
-  const now = sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-  return (await rowsOf(now, db))[0]?.ms ?? Number.NaN;
+  const [now] = await query(db)<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  return now?.ms ?? Number.NaN;
 }

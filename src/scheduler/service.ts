@@ -7,7 +7,7 @@ import { plural } from '../core/format.ts';
 import { hours } from '../core/time.ts';
 import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
 import type { Finding } from '../outbound/health.ts';
-import { type Db, rowsOf } from '../queries/db.ts';
+import { type Db, query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { refreshMs } from './queue.ts';
 import { databaseNow, markLost } from './requests.ts';
@@ -71,10 +71,9 @@ export async function startService(deps: ServiceDeps) {
 /** Requests without progress, as their workers report it. */
 function stuck(db: Db, ms: number): Promise<readonly Finding[]> {
   const cause = `no progress for ${plural(Math.round(ms / 60_000), 'minute')}`;
-  const found = sql<Finding>`select pipeline, 'stuck' as state, ${cause}::text as cause,
+  return query(db)<Finding>`select pipeline, 'stuck' as state, ${cause}::text as cause,
     json_build_object('request', dag_run_id) as which
     from ops.dag_runs where status = 'running' and stuck_since is not null`;
-  return rowsOf(found, db);
 }
 
 /** Log lines are kept for 90 days, ticks and audit lines for 400. */

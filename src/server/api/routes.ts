@@ -3,9 +3,8 @@
  * log.
  */
 
-import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Db } from '../../queries/db.ts';
+import { type Db, query } from '../../queries/db.ts';
 import { handoffsOf } from '../../queries/run-history.ts';
 import type { DagRun, DagStatus } from '../../scheduler/control.ts';
 import type { ServerDeps } from './deps.ts';
@@ -28,8 +27,7 @@ const history = (path: string, operationId: string): Route =>
     'Runs of a DAG, newest first',
     { input: shape.history, data: shape.runPage },
     async ({ control }, { params, query: { limit, before } }) => {
-      const from = before === undefined ? {} : { before };
-      const runs = await control.history(params.dagName, { limit: limit + 1, ...from });
+      const runs = await control.history(params.dagName, { limit: limit + 1, before });
       const page = runs.slice(0, limit);
       return { runs: page, next: runs.length > limit ? (page.at(-1)?.runId ?? null) : null };
     },
@@ -61,11 +59,8 @@ export const routes: readonly Route[] = [
     { input: shape.start, data: shape.run },
     async ({ control }, { params: { dagName }, body }, http) => {
       const { params, runId } = body ?? {};
-      return control.start(askOfParams(dagName, params ?? ''), {
-        ...by(http),
-        ...(runId === undefined ? {} : { runId }),
-        ...(params === undefined ? {} : { params: params.trim() }),
-      });
+      const asking = { ...by(http), runId, params: params?.trim() };
+      return control.start(askOfParams(dagName, params ?? ''), asking);
     },
   ),
   route(
@@ -102,12 +97,9 @@ export const routes: readonly Route[] = [
     'getLog GET /dags/:dagName/runs/:runId/log',
     'Lines of the log of a run, oldest first, at most 1000',
     { input: shape.log, data: shape.logPage },
-    async ({ control }, { params, query: { tail, after } }) => {
-      const lines = await control.log(params.dagName, params.runId, {
-        ...(tail === undefined ? {} : { tail }),
-        ...(after === undefined ? {} : { after }),
-      });
-      return { lines, next: lines.at(-1)?.seq ?? after ?? 0 };
+    async ({ control }, { params, query }) => {
+      const lines = await control.log(params.dagName, params.runId, query);
+      return { lines, next: lines.at(-1)?.seq ?? query.after ?? 0 };
     },
   ),
   route(
@@ -139,12 +131,9 @@ const statusData = ({ dag, run, steps }: DagStatus, receipts: readonly StreamRec
 type StreamReceipt = z.infer<typeof shape.receipt>;
 
 /** Receipts of the finished streams of these runs; of a stream in several runs, the newest. */
-async function receiptsOf(db: Db, runs: readonly string[]): Promise<readonly StreamReceipt[]> {
-  const { rows } = await sql<StreamReceipt>`
-    select distinct on (s.source_id, stream) pipeline, stream, expected::float8 as expected,
-      fetched::float8 as fetched, landed::float8 as landed
+const receiptsOf = (db: Db, runs: readonly string[]) =>
+  query(db)<StreamReceipt>`
+    select distinct on (s.source_id, stream) pipeline, stream, expected::float8, fetched::float8, landed::float8
     from ops.run_streams s join ops.runs r using (run_id)
     where run_id = any (${[...runs]}::bigint[]) and s.finished_at is not null
-    order by s.source_id, stream, run_id desc`.execute(db);
-  return rows;
-}
+    order by s.source_id, stream, run_id desc`;
