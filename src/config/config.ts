@@ -7,110 +7,80 @@ import { configuredOf } from './configured.ts';
 import type { Configurable } from './pipeline.ts';
 import { type PipelineFile, pipelineFiles } from './pipeline-files.ts';
 import { bearerToken, currency, daysOfWeek, integer, oneOf, text, timeZone, webhookUrl } from './values.ts';
-import { part, Variables } from './variables.ts';
+import { Variables } from './variables.ts';
 
-const general = part({
-  secrets: { DATABASE_URL: text },
-  plain: {
-    TIDEMARK_HOME: z.string().default('.tidemark'),
-    TIDEMARK_RUN_HOURS: integer(1, 500).default(20),
-    TIDEMARK_PIPELINES: text,
-    TIDEMARK_SCHEDULE: z.string().default('0 2 * * *'),
-    TIDEMARK_TIME_ZONE: timeZone.default('UTC'),
-    LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').optional(),
+const general = (from: Variables) => ({
+  /** Connection string of the warehouse; absent: the embedded one under `home`. */
+  databaseUrl: from.secretValue('DATABASE_URL', text),
+  /** Absolute path of the directory for what Tidemark keeps on disk. */
+  home: path.resolve(from.cwd, from.value('TIDEMARK_HOME', z.string().default('.tidemark'))),
+  /** How long one run may take, in hours. */
+  runHours: from.value('TIDEMARK_RUN_HOURS', integer(1, 500).default(20)),
+  /** The folder of pipeline files as the user names it, see `folderOf`. */
+  folder: from.value('TIDEMARK_PIPELINES', text),
+  /** When pipelines run unless a pipeline file says otherwise. */
+  defaults: {
+    schedule: from.value('TIDEMARK_SCHEDULE', z.string().default('0 2 * * *')),
+    timeZone: from.value('TIDEMARK_TIME_ZONE', timeZone.default('UTC')),
   },
-  build: (v, from) => ({
-    /** Connection string of the warehouse; absent: the embedded one under `home`. */
-    databaseUrl: v.DATABASE_URL,
-    /** Absolute path of the directory for what Tidemark keeps on disk. */
-    home: path.resolve(from.cwd, v.TIDEMARK_HOME),
-    /** How long one run may take, in hours. */
-    runHours: v.TIDEMARK_RUN_HOURS,
-    logLevel: v.LOG_LEVEL,
-    /** When pipelines run unless a pipeline file says otherwise. */
-    defaults: { schedule: v.TIDEMARK_SCHEDULE, timeZone: v.TIDEMARK_TIME_ZONE },
-  }),
+  logLevel: from.value('LOG_LEVEL', logLevel.optional()),
 });
 
-const server = part({
-  secrets: { TIDEMARK_API_TOKEN: bearerToken, TIDEMARK_READ_TOKEN: bearerToken },
-  plain: {
-    // In brackets, too, as URLs write an IPv6 address.
-    TIDEMARK_HOST: z.string().default('127.0.0.1').transform(bareHost),
-    TIDEMARK_PORT: integer(0, 65_535).default(8080),
-    TIDEMARK_STUCK_MINUTES: integer(1, 1440).default(15),
-  },
-  build: (v, from) => {
-    const [host, apiToken, readToken] = [v.TIDEMARK_HOST, v.TIDEMARK_API_TOKEN, v.TIDEMARK_READ_TOKEN];
-    const problem = (what: string) => from.problem('TIDEMARK_API_TOKEN', what);
-    if (!from.isSet('TIDEMARK_API_TOKEN')) {
-      if (!isThisMachine(host))
-        problem(`is missing: ${host} can be reached from outside, so the control API needs a token`);
-      else if (readToken) problem('is missing, though TIDEMARK_READ_TOKEN is set: nothing could be started');
-    }
-    if (readToken && readToken.reveal() === apiToken?.reveal())
-      from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
-    return { host, port: v.TIDEMARK_PORT, apiToken, readToken, stuckMinutes: v.TIDEMARK_STUCK_MINUTES };
-  },
-});
+const logLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
+
+function server(from: Variables) {
+  // In brackets, too, as URLs write an IPv6 address.
+  const host = from.value('TIDEMARK_HOST', z.string().default('127.0.0.1').transform(bareHost));
+  const port = from.value('TIDEMARK_PORT', integer(0, 65_535).default(8080));
+  const stuckMinutes = from.value('TIDEMARK_STUCK_MINUTES', integer(1, 1440).default(15));
+  const apiToken = from.secretValue('TIDEMARK_API_TOKEN', bearerToken);
+  const readToken = from.secretValue('TIDEMARK_READ_TOKEN', bearerToken);
+  const problem = (what: string) => from.problem('TIDEMARK_API_TOKEN', what);
+  if (!from.isSet('TIDEMARK_API_TOKEN')) {
+    if (!isThisMachine(host))
+      problem(`is missing: ${host} can be reached from outside, so the control API needs a token`);
+    else if (readToken) problem('is missing, though TIDEMARK_READ_TOKEN is set: nothing could be started');
+  }
+  if (readToken && readToken.reveal() === apiToken?.reveal())
+    from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
+  return { host, port, apiToken, readToken, stuckMinutes };
+}
 
 /** What the views of the reporting schema show. */
-const reporting = part({
-  secrets: {},
-  plain: {
-    TIDEMARK_REPORTING_TIME_ZONE: timeZone.default('UTC'),
-    TIDEMARK_REPORTING_CURRENCY: currency.optional(),
-    TIDEMARK_WORKING_DAYS: daysOfWeek.default([1, 2, 3, 4, 5]),
-    TIDEMARK_FISCAL_YEAR_START: integer(1, 12).default(1),
-    TIDEMARK_BI_NAMES: oneOf('shown', 'pseudonyms').default('shown'),
-    TIDEMARK_BI_RESTRICTED_ISSUES: oneOf('hidden', 'shown').default('hidden'),
-  },
-  build: (v) => ({
-    timeZone: v.TIDEMARK_REPORTING_TIME_ZONE,
-    currency: v.TIDEMARK_REPORTING_CURRENCY,
-    workingDays: v.TIDEMARK_WORKING_DAYS,
-    fiscalYearStart: v.TIDEMARK_FISCAL_YEAR_START,
-    names: v.TIDEMARK_BI_NAMES,
-    restrictedIssues: v.TIDEMARK_BI_RESTRICTED_ISSUES,
-  }),
+const reporting = (from: Variables) => ({
+  timeZone: from.value('TIDEMARK_REPORTING_TIME_ZONE', timeZone.default('UTC')),
+  currency: from.value('TIDEMARK_REPORTING_CURRENCY', currency.optional()),
+  workingDays: from.value('TIDEMARK_WORKING_DAYS', daysOfWeek.default([1, 2, 3, 4, 5])),
+  fiscalYearStart: from.value('TIDEMARK_FISCAL_YEAR_START', integer(1, 12).default(1)),
+  names: from.value('TIDEMARK_BI_NAMES', oneOf('shown', 'pseudonyms').default('shown')),
+  restrictedIssues: from.value('TIDEMARK_BI_RESTRICTED_ISSUES', oneOf('hidden', 'shown').default('hidden')),
 });
 
 /** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
-const notify = part({
-  secrets: {
-    TIDEMARK_WEBHOOK_URL: webhookUrl,
-    TIDEMARK_WEBHOOK_SECRET: text,
-    TIDEMARK_SLACK_WEBHOOK_URL: webhookUrl,
-  },
-  plain: {},
-  build: (v, from) => {
-    const [url, secret] = [v.TIDEMARK_WEBHOOK_URL, v.TIDEMARK_WEBHOOK_SECRET];
-    const slack = v.TIDEMARK_SLACK_WEBHOOK_URL;
-    if (url && !secret)
-      from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
-    // The secret signs the messages.
-    const webhook = url && { name: 'webhook' as const, url, ...(secret && { secret }) };
-    return [webhook, slack && { name: 'slack' as const, url: slack }].filter((one) => one !== undefined);
-  },
-});
+function notify(from: Variables) {
+  const url = from.secretValue('TIDEMARK_WEBHOOK_URL', webhookUrl);
+  const secret = from.secretValue('TIDEMARK_WEBHOOK_SECRET', text);
+  const slack = from.secretValue('TIDEMARK_SLACK_WEBHOOK_URL', webhookUrl);
+  if (url && !secret)
+    from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
+  // The secret signs the messages.
+  const webhook = url && { name: 'webhook' as const, url, ...(secret && { secret }) };
+  return [webhook, slack && { name: 'slack' as const, url: slack }].filter((one) => one !== undefined);
+}
 
 /** Proxies by scheme of the target. They are secrets: an address may hold a password. */
-const proxies = part({
-  secrets: { HTTPS_PROXY: text, HTTP_PROXY: text },
-  plain: { NO_PROXY: z.string().default('') },
-  build: (v, from) => {
-    const [http, https] = [
-      proxy(from, 'HTTP_PROXY', v.HTTP_PROXY),
-      proxy(from, 'HTTPS_PROXY', v.HTTPS_PROXY),
-    ];
-    const except = v.NO_PROXY.split(/[\s,]+/).filter(Boolean);
-    return { ...(http && { http }), ...(https && { https }), except };
-  },
-});
+function proxies(from: Variables) {
+  const [http, https] = [proxy(from, 'HTTP_PROXY'), proxy(from, 'HTTPS_PROXY')];
+  const except = from
+    .value('NO_PROXY', z.string().default(''))
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  return { ...(http && { http }), ...(https && { https }), except };
+}
 
 /** What is no HTTP proxy is ignored with a warning: it was set for other programs. */
-function proxy(from: Variables, name: string, address: Secret | undefined): Secret | undefined {
-  const given = address?.reveal();
+function proxy(from: Variables, name: string): Secret | undefined {
+  const given = from.secretValue(name, text)?.reveal();
   if (given === undefined) return undefined;
   try {
     const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`);
@@ -131,12 +101,8 @@ function proxy(from: Variables, name: string, address: Secret | undefined): Secr
 export type Config<C extends Configurable = Configurable> = ReturnType<typeof readConfig<C>>;
 
 /** As `readConfig`, with the pipeline files that `pipelineFiles` finds. Throws Misconfigured. */
-export async function loadConfig<C extends Configurable>(
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-): Promise<Config<C>> {
-  return readConfig(env, cwd, await pipelineFiles<C>(new Variables(env, cwd)));
-}
+export const loadConfig = async <C extends Configurable>(env: NodeJS.ProcessEnv, cwd: string) =>
+  readConfig(env, cwd, await pipelineFiles<C>(new Variables(env, cwd)));
 
 /**
  * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
@@ -175,9 +141,8 @@ export function misconfigured(problems: readonly string[]): Misconfigured {
 
 /** A variable that is named like those that are read, and is not read itself. */
 function warnOfUnread<C extends Configurable>(from: Variables, files: readonly PipelineFile<C>[]): void {
-  const read = new Set(
-    from.shown.flatMap(({ variable, isSecret }) => [variable, isSecret && `${variable}_FILE`]),
-  );
+  const names = from.shown.map(({ variable, isSecret }) => [variable, isSecret && `${variable}_FILE`]);
+  const read = new Set(names.flat());
   const prefixes = files.flatMap(({ definition }) =>
     definition.is === 'pipeline' ? (definition.source?.prefix ?? []) : [],
   );

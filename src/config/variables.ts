@@ -83,11 +83,29 @@ export class Variables {
     return textIn(layer, name) === undefined ? `${where}, the file of ${name}_FILE` : where;
   }
 
-  /** The value of `text` by the schema. A wrong one is a problem of `name`, and its default is taken. */
-  parse<T>(name: string, schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  /** The value of a variable by the schema, which accepts undefined: it is optional or has a default. That is taken for a wrong one, a problem. */
+  value<T>(name: string, schema: z.ZodType<T>): T {
+    return this.#read(name, schema, this.text(name), false);
+  }
+
+  /** The same of a secret. */
+  secretValue(name: string, schema: z.ZodType<string | undefined>): Secret | undefined {
+    const secret = schema.transform((text) => (text === undefined ? undefined : new Secret(text)));
+    return this.#read(name, secret, this.secret(name), true);
+  }
+
+  #read<T>(name: string, schema: z.ZodType<T>, text: string | undefined, isSecret: boolean): T {
     const { success, data, error } = schema.safeParse(text);
     if (!success) this.problem(name, error.issues[0]?.message ?? 'is not valid');
-    return success ? data : schema.safeParse(undefined).data;
+    const value = success ? data : schema.parse(undefined);
+    this.shown.push({
+      name,
+      variable: name,
+      isSecret,
+      value: shownValue(value),
+      from: this.originOf(name),
+    });
+    return value;
   }
 
   /** Every name that is set. */
@@ -129,39 +147,6 @@ export class Variables {
       return {};
     }
   }
-}
-
-/** Schemas by variable name. Each accepts undefined: it is optional or has a default. */
-type Shape = Readonly<Record<string, z.ZodType>>;
-
-type Values<S extends Shape, P extends Shape> = {
-  readonly [K in keyof S]: Secret | undefined;
-} & { readonly [K in keyof P]: z.output<P[K]> };
-
-/** Reads a part of the configuration. Reports every problem to `from`; what it returns is to be used only if there was none. */
-export type Part<T> = (from: Variables) => T;
-
-/** `build` gets every value; one that is wrong has been reported and is its default. Secrets can also be given as NAME_FILE. */
-export function part<S extends Shape, P extends Shape, T>(variables: {
-  readonly secrets: S;
-  readonly plain: P;
-  readonly build: (values: Values<S, P>, from: Variables) => T;
-}): Part<T> {
-  const { secrets, plain, build } = variables;
-  return (from) => {
-    const values: Record<string, unknown> = {};
-    for (const [name, schema] of Object.entries({ ...plain, ...secrets })) {
-      const isSecret = Object.hasOwn(secrets, name);
-      const given = from.parse(name, schema, isSecret ? from.secret(name) : from.text(name));
-      const value = isSecret && typeof given === 'string' ? new Secret(given) : given;
-      values[name] = value;
-      from.shown.push({
-        ...{ name, variable: name, isSecret },
-        ...{ value: shownValue(value), from: from.originOf(name) },
-      });
-    }
-    return build(values as Values<S, P>, from);
-  };
 }
 
 /**
