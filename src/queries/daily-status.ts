@@ -36,12 +36,9 @@ const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
 };
 
 /** The runs of each pipeline since the given day except backfills, by pipeline and day. */
-export const dailyStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> => {
-  const isMendedRun = isMended(
-    sql`status = 'succeeded'`,
-    sql`settles = 'freshness'`,
-    sql`settles = 'deletions'`,
-  );
+export const dailyStatus = (db: Db, since: Date) => {
+  const isWell = sql`status = 'succeeded'`;
+  const isMendedRun = isMended(isWell, sql`settles = 'freshness'`, sql`settles = 'deletions'`);
   const isBad = sql`status not in ('succeeded', 'running')`;
   return query(db)<DayStatus>`
     with r as (
@@ -53,7 +50,7 @@ export const dailyStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> 
 };
 
 /** The same for each stream. */
-export const dailyStreamStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> => {
+export const dailyStreamStatus = (db: Db, since: Date) => {
   const isBad = sql`status in ('failed', 'partial', 'interrupted', 'attention')`;
   const isWell = sql`not (${isBad} or status = 'running')`;
   const isMendedRun = isMended(isWell, sql`kind in ('sync', 'full')`, sql`kind = 'reconcile'`);

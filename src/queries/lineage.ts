@@ -195,13 +195,7 @@ async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
   return source;
 }
 
-async function sliceOf(
-  db: Db,
-  { sourceId }: Table,
-  stream: string,
-  row: Row,
-  runId: string,
-): Promise<LineageSlice | null> {
+async function sliceOf(db: Db, { sourceId }: Table, stream: string, row: Row, runId: string) {
   const [found] = await query(db)<LineageSlice>`
     select w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
       s.expected::float8, s.fetched::float8, s.landed::float8, s.finished_at

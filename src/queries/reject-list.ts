@@ -81,9 +81,7 @@ const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
   );
 
 /** How many are open, by stream. */
-export const openRejects = (
-  db: Db,
-): Promise<readonly { readonly stream: string; readonly rejects: number }[]> =>
+export const openRejects = (db: Db) =>
   query(db)<{ readonly stream: string; readonly rejects: number }>`
     select stream, count(*)::float8 as rejects from ops.rejects where status = 'open'
     group by stream order by 2 desc, 1`;

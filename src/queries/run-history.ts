@@ -70,10 +70,7 @@ interface RunFilter {
 }
 
 /** The newest runs first. */
-export const runs = (
-  db: Db,
-  { pipeline, kinds, status, before, limit }: RunFilter,
-): Promise<readonly RunLine[]> => {
+export const runs = (db: Db, { pipeline, kinds, status, before, limit }: RunFilter) => {
   const conditions = [
     sql`true`,
     pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
@@ -119,10 +116,7 @@ export async function run(db: Db, runId: string): Promise<RunDetail | undefined>
 }
 
 /** The request a run came from: its id and its pipeline (which may be `nightly`); undefined for a run that was not queued. */
-export async function requestOfRun(
-  db: Db,
-  runId: string,
-): Promise<{ readonly pipeline: string; readonly runId: string } | undefined> {
+export async function requestOfRun(db: Db, runId: string) {
   const [found] = await query(db)<{ pipeline: string; runId: string }>`
     select d.pipeline, d.dag_run_id as run_id from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
     where l.run_id = ${runId}::bigint`;
@@ -140,7 +134,7 @@ const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql`
       extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')}, ${errorOf} ${more}
     from ops.runs r where ${where}`;
 
-const streamsOf = (db: Db, runId: string): Promise<readonly RunStream[]> =>
+const streamsOf = (db: Db, runId: string) =>
   query(db)<RunStream>`
     select s.stream, s.status, s.reason, s.slices::float8, ${receiptOf('s')}, ${countsOf('s')},
       extract(epoch from s.finished_at - s.started_at)::float8 as seconds

@@ -34,27 +34,14 @@ export function tableName(text: string): TableName | undefined {
   return schema !== undefined && name !== undefined ? { schema, name } : undefined;
 }
 
-interface RowCount {
-  readonly live: number;
-  /** Tombstoned rows; 0 where the table has no tombstones. */
-  readonly deleted: number;
-  /** False when the table is so large that the planner's estimate was taken instead of a count. */
-  readonly exact: boolean;
-}
-
 /** Beyond this many rows (by the planner's estimate) a list of tables does not count: it would take seconds. */
 const countedUpTo = 1_000_000;
 
 /**
- * How many rows of a pipeline a table holds; undefined if there is no such table. `exactly` counts whatever its size; an estimate is of the rows of
- * all pipelines.
+ * How many live and tombstoned rows of a pipeline a table holds; undefined if there is no such table. `exactly` counts whatever its size; an
+ * estimate (`exact: false`) is of the rows of all pipelines.
  */
-export async function rowCount(
-  db: Db,
-  table: TableName,
-  pipeline: string,
-  exactly = false,
-): Promise<RowCount | undefined> {
+export async function rowCount(db: Db, table: TableName, pipeline: string, exactly = false) {
   type Known = { readonly estimate: number; readonly isShared: boolean; readonly tombstones: boolean };
   const [about] = await query(db)<Known>`
     select c.reltuples::float8 as estimate, (
@@ -85,12 +72,7 @@ export interface ReceiptLine
 }
 
 /** What the newest runs did for a stream, newest first. */
-export const receipts = (
-  db: Db,
-  pipeline: string,
-  stream: string,
-  limit: number,
-): Promise<readonly ReceiptLine[]> =>
+export const receipts = (db: Db, pipeline: string, stream: string, limit: number) =>
   query(db)<ReceiptLine>`
     select rs.run_id::text, r.kind, rs.status, rs.reason, rs.started_at, rs.finished_at, rs.rows::float8,
       extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds, ${receiptOf('rs')}, ${countsOf('rs')}
@@ -109,10 +91,7 @@ interface SchemaChange {
 }
 
 /** The newest first. */
-export const schemaChanges = (
-  db: Db,
-  { limit }: { readonly limit: number },
-): Promise<readonly SchemaChange[]> =>
+export const schemaChanges = (db: Db, limit: number) =>
   query(db)<SchemaChange>`
     select c.change_id::text, src.name as pipeline, c.stream, c.note, c.run_id::text, c.detected_at
     from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`;

@@ -58,9 +58,7 @@ function unhealthy(bad: readonly StreamState[], last: readonly RunLine[], now: D
   const more = others.length > 3 ? [`${plural(others.length - 3, 'more stream')} need attention.`] : [];
   const failed = ended
     .filter((run) => !isDown(run))
-    .map(
-      ({ runId, pipeline, status }) => `Run ${runId} of ${pipeline} ended ${status.replaceAll('_', ' ')}.`,
-    );
+    .map((run) => `Run ${run.runId} of ${run.pipeline} ended ${run.status.replaceAll('_', ' ')}.`);
   return [...down, ...named, ...more, ...failed];
 }
 
@@ -142,14 +140,11 @@ export const receiptText = ({ expected, fetched, landed }: Receipt): string =>
 
 /** What does not match in a receipt, in words; undefined: everything matches. */
 export function receiptProblem({ expected, fetched, landed }: Receipt): string | undefined {
-  const differs = (is: number, should: number, of: string): string | undefined =>
-    is === should
-      ? undefined
-      : `${plural(Math.abs(should - is), 'record')} ${is < should ? 'fewer' : 'more'} ${of}`;
-  return (
-    differs(landed, fetched, 'stored than read') ??
-    (expected === null ? undefined : differs(fetched, expected, 'read than the source stated'))
-  );
+  const text = (more: number, of: string): string =>
+    `${plural(Math.abs(more), 'record')} ${more < 0 ? 'fewer' : 'more'} ${of}`;
+  if (landed !== fetched) return text(landed - fetched, 'stored than read');
+  if (expected === null || expected === fetched) return undefined;
+  return text(fetched - expected, 'read than the source stated');
 }
 
 /** `5,000 records: 12 new, 3 changed, 4,985 as before`; members that are absent count as 0. */
@@ -166,8 +161,7 @@ export function countsText(counts: Readonly<Record<string, unknown>>, what?: str
 type Outcome = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'fetched'> };
 
 /** The same of a stream; a reconcile reads ids only: `5,000 ids: 1 deleted`. */
-export const outcome = ({ counts, deleted, receipt: { fetched } }: Outcome): string =>
-  countsText(
-    { ...counts, deleted },
-    counts.received === 0 && fetched > 0 ? plural(fetched, 'id') : undefined,
-  );
+export function outcome({ counts, deleted, receipt: { fetched } }: Outcome): string {
+  const ids = counts.received === 0 && fetched > 0 ? plural(fetched, 'id') : undefined;
+  return countsText({ ...counts, deleted }, ids);
+}

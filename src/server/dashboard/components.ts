@@ -46,11 +46,10 @@ export const at = (instant: Date | null): Html =>
   instant === null ? none : html`<time datetime="${instant.toISOString()}">${minute(instant)}</time>`;
 
 export const lasting = (seconds: number | null | undefined): Html =>
-  orDash(typeof seconds === 'number' ? duration(seconds) : null);
+  orDash(typeof seconds === 'number' && duration(seconds));
 
 /** Text that may be missing. */
-export const orDash = (text: Part): Html =>
-  text === null || text === undefined || text === '' ? none : html`${text}`;
+export const orDash = (text: Part): Html => (isShown(text) ? html`${text}` : none);
 
 /** `kind`: `n` aligns digits; `wide` is left out on narrow screens; `wraps` may break into lines. */
 export type Column<R> = readonly [
@@ -77,17 +76,16 @@ export function table<R>(
 /** Names and values, e.g. the head of a page; without a value the pair is left out. */
 export const facts = (pairs: Readonly<Record<string, Part>>): Html =>
   html`<dl class="facts">${Object.entries(pairs).map(
-    ([name, value]) =>
-      value !== undefined &&
-      value !== null &&
-      value !== '' &&
-      value !== false &&
-      html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+    ([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 
+const isShown = (part: Part): boolean => Boolean(part) || part === 0;
+
 /** A list of notes; nothing if there are none. */
-export const notes = (found: readonly Part[]): Html =>
-  found.length === 0 ? html`` : html`<ul class="notes">${found.map((each) => html`<li>${each}</li>`)}</ul>`;
+export function notes(found: readonly Part[]): Html {
+  const items = found.filter(isShown).map((each) => html`<li>${each}</li>`);
+  return items.length === 0 ? html`` : html`<ul class="notes">${items}</ul>`;
+}
 
 /**
  * A button that posts to `path` with the form of the frame; nothing for sessions that may not change
@@ -99,10 +97,9 @@ export const button = (view: View, path: string, word: string, isDisabled = fals
 
 /** An address with those of the parameters that have a value. */
 export function address(path: string, query: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as [string, string]],
-  );
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, value);
+  return given.size === 0 ? path : `${path}?${given}`;
 }
 
 export const runLink = (runId: string): Html => html`<a href="/runs/${runId}">${runId}</a>`;

@@ -159,13 +159,11 @@ function signing(app: FastifyInstance, { tokens, trouble, show }: SessionDeps, c
 }
 
 /** Derived from the tokens: a changed token ends all sessions. */
-const keyOf = ({ operate, read }: Tokens): string =>
-  operate === undefined && read === undefined
-    ? crypto.randomBytes(32).toString('hex')
-    : crypto
-        .createHmac('sha256', `${operate?.length ?? 0} ${operate ?? ''}${read ?? ''}`)
-        .update('tidemark')
-        .digest('hex');
+function keyOf(tokens: Tokens): string {
+  if (!needsToken(tokens)) return crypto.randomBytes(32).toString('hex');
+  const { operate = '', read = '' } = tokens;
+  return crypto.createHmac('sha256', `${operate.length} ${operate}${read}`).update('tidemark').digest('hex');
+}
 
 const isRole = (text: string | undefined): text is Role => ['operate', 'read', 'local'].includes(text ?? '');
 

@@ -65,11 +65,8 @@ function attention(
       ({ runId, status, pipeline, error }) =>
         html`${state(status)} <a href="/runs/${runId}">Run ${runId}</a> of ${pipeline}: <q>${error?.message}</q>`,
     ),
-    ...(rejected > 0
-      ? [
-          html`${state('attention')} <a href="/rejects">${plural(rejected, 'record')}</a> could not become rows.`,
-        ]
-      : []),
+    rejected > 0 &&
+      html`${state('attention')} <a href="/rejects">${plural(rejected, 'record')}</a> could not become rows.`,
   ]);
 }
 

@@ -1,27 +1,13 @@
 /** One run: as the warehouse knows it, and as it was requested. Either may be missing. */
 
 import { count, duration, plural } from '../../../core/format.ts';
-import type { HandedOver } from '../../../queries/run-history.ts';
-import { type RunDetail, type RunLine, run as readRun, requestOfRun } from '../../../queries/run-history.ts';
+import type { HandedOver, RunDetail, RunLine } from '../../../queries/run-history.ts';
+import { run as readRun, requestOfRun } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
 import { manualId, NotFound } from '../../../scheduler/run-request.ts';
-import {
-  address,
-  ago,
-  at,
-  button,
-  facts,
-  isActive,
-  lasting,
-  notes,
-  orDash,
-  requestPath,
-  runLink,
-  state,
-  table,
-} from '../components.ts';
+import * as ui from '../components.ts';
 import type { DashboardDeps, PageRequest } from '../deps.ts';
 import { gantt, sliceName, slices } from '../figures.ts';
 import { type Html, html, type Part } from '../html.ts';
@@ -52,7 +38,7 @@ export async function requestPage(request: PageRequest): Promise<Page> {
   const { db, control, param, view } = request;
   const asked = await control.run(param('pipeline'), param('run'));
   const newest = asked.runs.at(-1);
-  return page(await load(request, newest === undefined ? undefined : await readRun(db, newest), asked), view);
+  return page(await load(request, newest ? await readRun(db, newest) : undefined, asked), view);
 }
 
 /** The request that a run came from; for a run of the command line, the run as a request. */
@@ -70,11 +56,7 @@ const ofUnknown = (error: unknown): undefined => {
 const hasLog = (request: DagRun | undefined): request is DagRun =>
   request !== undefined && request.trigger !== 'manual';
 
-async function load(
-  { db, control }: DashboardDeps,
-  run: RunDetail | undefined,
-  request: DagRun | undefined,
-): Promise<Loaded> {
+async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun): Promise<Loaded> {
   const [found, progress, log] = await Promise.all([
     run && timeline(db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],
@@ -88,15 +70,15 @@ function page(what: Loaded, view: View): Page {
   const pipeline = run?.pipeline ?? request?.pipeline ?? '';
   const kind = run?.kind ?? request?.does ?? '';
   const title = run === undefined ? `${pipeline} ${kind}` : `Run ${run.runId}`;
-  const isGoing = request === undefined ? run?.finishedAt === null : isActive(request);
+  const isGoing = request === undefined ? run?.finishedAt === null : ui.isActive(request);
   return {
     title: `${title} · ${pipeline}`,
     at: '/runs',
-    body: html`<p><a href="/runs">Runs</a> / <a href="${address('/runs', { pipeline })}">${pipeline}</a></p>
+    body: html`<p><a href="/runs">Runs</a> / <a href="${ui.address('/runs', { pipeline })}">${pipeline}</a></p>
 ${live(
   'head',
   html`<h1>${title} <small>${pipeline} ${kind}</small></h1>
-${notes(failures(what))}${facts(head(what, view))}<p>${actions(request, view)}</p>`,
+${ui.notes(failures(what))}${ui.facts(head(what, view))}<p>${actions(request, view)}</p>`,
   isGoing,
 )}
 ${run === undefined && live('waiting', html`<p>${isGoing ? 'It waits for a worker.' : 'It ended before it became a run.'}</p>`)}
@@ -109,20 +91,14 @@ ${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : 'This run was st
 
 /** What went wrong: of the run, of its streams, and receipts that do not match. */
 function failures({ run, request }: Loaded): readonly Part[] {
-  const error = run?.error ?? request?.error ?? null;
-  const streams = (run?.streams ?? []).flatMap(({ stream, status, reason, receipt }) => {
-    if (status === 'running') return [];
-    const problem = receiptProblem(receipt);
-    const said = [
-      ...(status === 'ok' || reason === null ? [] : [reason]),
-      ...(problem === undefined ? [] : [problem]),
-    ];
-    return said.length === 0 ? [] : [html`${state(status)} <b>${stream}</b>: ${said.join('; ')}`];
+  const error = run?.error ?? request?.error;
+  const ended = run?.streams.filter(({ status }) => status !== 'running') ?? [];
+  const streams = ended.map(({ stream, status, reason, receipt }) => {
+    const said = [status !== 'ok' && reason, receiptProblem(receipt)].filter(Boolean).join('; ');
+    return said && html`${ui.state(status)} <b>${stream}</b>: ${said}`;
   });
   return [
-    ...(error === null
-      ? []
-      : [html`<strong class="bad">${error.message}</strong> <code>${error.code}</code>`]),
+    error && html`<strong class="bad">${error.message}</strong> <code>${error.code}</code>`,
     ...streams,
   ];
 }
@@ -134,56 +110,60 @@ function head({ run, request }: Loaded, view: View): Readonly<Record<string, Par
     counts && count(counts.reduce((total, each) => total + of(each), 0));
   return {
     State: stateNow(run, request),
-    Began: run && at(run.startedAt),
-    [run?.finishedAt === null ? 'Running for' : 'Took']: run && lasting(run.seconds),
+    Began: run && ui.at(run.startedAt),
+    [run?.finishedAt === null ? 'Running for' : 'Took']: run && ui.lasting(run.seconds),
     Received: sum((each) => each.received),
     Changed: sum(changed),
     Rejected: sum((each) => each.rejected),
     Requests: run && run.finishedAt !== null && requestsOf(run),
     By: run?.trigger ?? request?.trigger,
-    Requested: request && ago(request.queuedAt, view.now),
-    Retry: request?.againAt && at(request.againAt),
+    Requested: request && ui.ago(request.queuedAt, view.now),
+    Retry: request?.againAt && ui.at(request.againAt),
     Parameters: request?.params && html`<code>${request.params}</code>`,
-    Request: request && html`<a href="${requestPath(request)}"><code>${request.runId}</code></a>`,
-    'All its runs': request && request.runs.length > 1 && request.runs.map((each) => html`${runLink(each)} `),
+    Request: request && html`<a href="${ui.requestPath(request)}"><code>${request.runId}</code></a>`,
+    'All its runs':
+      request && request.runs.length > 1 && request.runs.map((each) => html`${ui.runLink(each)} `),
     Version: run?.appVersion ?? undefined,
   };
 }
 
 function stateNow(run: RunDetail | undefined, request: DagRun | undefined): Html {
-  if (request?.stopping === true && isActive(request)) return state('stopping');
+  if (request?.stopping === true && ui.isActive(request)) return ui.state('stopping');
   // The engine calls a stopped run interrupted; only the request knows that a person stopped it.
-  if (request?.status === 'stopped' && run?.runId === request.runs.at(-1)) return state('stopped');
-  return run === undefined ? state(request?.status ?? '') : stateOf(run);
+  if (request?.status === 'stopped' && run?.runId === request.runs.at(-1)) return ui.state('stopped');
+  return run === undefined ? ui.state(request?.status ?? '') : stateOf(run);
 }
 
 const requestsOf = ({ requests, retries, throttled, throttledMs }: RunDetail): string =>
   [
     count(requests),
-    ...(retries > 0 ? [`${count(retries)} retried`] : []),
-    ...(throttled > 0 ? [`${count(throttled)} throttled`] : []),
-    ...(throttledMs >= 1000 ? [`${duration(throttledMs / 1000)} waited for limits`] : []),
-  ].join(', ');
+    retries > 0 && `${count(retries)} retried`,
+    throttled > 0 && `${count(throttled)} throttled`,
+    throttledMs >= 1000 && `${duration(throttledMs / 1000)} waited for limits`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 const retryable: readonly string[] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
 
 function actions(request: DagRun | undefined, view: View): Part {
   if (request === undefined || request.does === 'replay') return undefined;
-  const path = requestPath(request);
-  if (!isActive(request)) return retryable.includes(request.status) && button(view, `${path}/retry`, 'Retry');
+  const path = ui.requestPath(request);
+  if (!ui.isActive(request))
+    return retryable.includes(request.status) && ui.button(view, `${path}/retry`, 'Retry');
   if (!hasLog(request)) return 'Started from a command line; stop it there.';
-  return button(view, `${path}/stop`, request.stopping ? 'Stopping' : 'Stop', request.stopping);
+  return ui.button(view, `${path}/stop`, request.stopping ? 'Stopping' : 'Stop', request.stopping);
 }
 
 const streamTable = (run: RunDetail): Html =>
-  table(
+  ui.table(
     'Streams of the run',
     [
       ['Stream', ({ stream }) => html`<a href="/streams/${run.pipeline}/${stream}">${stream}</a>`],
-      ['State', (each) => state(each.status)],
+      ['State', (each) => ui.state(each.status)],
       [
         'Receipt',
-        (each) => orDash(each.status === 'running' ? null : receiptCell(each.receipt)),
+        (each) => ui.orDash(each.status === 'running' ? null : receiptCell(each.receipt)),
         'wraps wide',
       ],
       ['Received', ({ counts }) => count(counts.received), 'n'],
@@ -196,7 +176,7 @@ const streamTable = (run: RunDetail): Html =>
         ({ stream, counts: { rejected } }) =>
           rejected === 0
             ? '0'
-            : html`<a href="${address('/rejects', { pipeline: run.pipeline, stream, all: '1' })}">${count(rejected)}</a>`,
+            : html`<a href="${ui.address('/rejects', { pipeline: run.pipeline, stream, all: '1' })}">${count(rejected)}</a>`,
         'n wide',
       ],
     ],
@@ -208,18 +188,19 @@ const streamTable = (run: RunDetail): Html =>
 function unfinished({ badSlices, finishedAt }: RunDetail): Part {
   const bad = badSlices.filter(({ status }) => status !== 'pending' || finishedAt !== null);
   const named = bad.map((slice) => {
-    return html`${state(slice.status)} ${slice.stream}, ${sliceName(slice)}: ${orDash(slice.error?.message)}`;
+    const why = ui.orDash(slice.error?.message);
+    return html`${ui.state(slice.status)} ${slice.stream}, ${sliceName(slice)}: ${why}`;
   });
   const title = plural(bad.length, 'unfinished slice');
-  return bad.length > 0 && html`<details><summary>${title}</summary>${notes(named)}</details>`;
+  return bad.length > 0 && html`<details><summary>${title}</summary>${ui.notes(named)}</details>`;
 }
 
 /** The DAGs that it triggered. */
 const handoffs = (found: readonly HandedOver[]): Html =>
-  notes(
+  ui.notes(
     found.map(
       ({ dag, status, engineStatus, changedAt, params, error }) =>
-        html`Triggered DAG ${dag}: ${state(status)} ${engineStatus && `(${engineStatus})`} since ${at(changedAt)} <code>${params}</code> ${error}`,
+        html`Triggered DAG ${dag}: ${ui.state(status)} ${engineStatus && `(${engineStatus})`} since ${ui.at(changedAt)} <code>${params}</code> ${error}`,
     ),
   );
 

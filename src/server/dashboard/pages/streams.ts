@@ -13,7 +13,7 @@ import {
   tableName,
 } from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
-import { address, ago, at, facts, lasting, notes, orDash, runLink, state, table } from '../components.ts';
+import * as ui from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { bars, firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, html, lines, type Part } from '../html.ts';
@@ -24,7 +24,7 @@ export async function streamsPage({ db, view }: PageRequest): Promise<Page> {
   const [streams, days, changes] = await Promise.all([
     streamStates(db),
     dailyStreamStatus(db, firstShown(view.now)),
-    schemaChanges(db, { limit: 50 }),
+    schemaChanges(db, 50),
   ]);
   return {
     title: 'Streams',
@@ -34,9 +34,9 @@ ${live('streams', html`${streamTable(streams, days, view)}${stripKey()}`)}
 ${live(
   'changes',
   html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type
-at the source. New fields are kept in <code>_extra</code>.</p>${notes(
+at the source. New fields are kept in <code>_extra</code>.</p>${ui.notes(
     changes.map(
-      (each) => html`${at(each.detectedAt)} ${link(each)}: ${each.note}, in run ${runLink(each.runId)}`,
+      (each) => html`${ui.at(each.detectedAt)} ${link(each)}: ${each.note}, in run ${ui.runLink(each.runId)}`,
     ),
   )}`,
 )}`,
@@ -63,14 +63,14 @@ export const streamTable = (
   days: readonly DayStatus[],
   { now }: View,
 ): Html =>
-  table(
+  ui.table(
     'Streams',
     [
       ['Stream', link],
-      ['State', (each) => state(each.freshness)],
-      ['As of', (each) => ago(each.freshAt, now)],
-      ['Last run', ({ last }) => last && html`${runLink(last.runId)} ${state(last.status)}`, 'wide'],
-      ['Receipt', ({ last }) => orDash(last && receiptCell(last.receipt)), 'wraps wide'],
+      ['State', (each) => ui.state(each.freshness)],
+      ['As of', (each) => ui.ago(each.freshAt, now)],
+      ['Last run', ({ last }) => last && html`${ui.runLink(last.runId)} ${ui.state(last.status)}`, 'wide'],
+      ['Receipt', ({ last }) => ui.orDash(last && receiptCell(last.receipt)), 'wraps wide'],
       ['30 days', (each) => strip(each.stream, days.filter(isOf(each)), now), 'wide'],
       ['Rejects', rejectsLink, 'n'],
       ['Why', problems, 'wraps'],
@@ -82,7 +82,7 @@ export const streamTable = (
 const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
   openRejects === 0
     ? '0'
-    : html`<a href="${address('/rejects', { pipeline, stream })}">${count(openRejects)}</a>`;
+    : html`<a href="${ui.address('/rejects', { pipeline, stream })}">${count(openRejects)}</a>`;
 
 /** How many of its runs are shown. */
 const remembered = 60;
@@ -105,17 +105,17 @@ export async function streamPage({ db, view, param }: PageRequest): Promise<Page
 <h1>${stream.stream}</h1><p class="soft">${stream.about}</p>
 ${live(
   'state',
-  html`${notes(problems(stream))}${facts({
-    State: state(stream.freshness),
-    'As of': ago(stream.freshAt, view.now),
+  html`${ui.notes(problems(stream))}${ui.facts({
+    State: ui.state(stream.freshness),
+    'As of': ui.ago(stream.freshAt, view.now),
     Promise: `at most ${duration(stream.promiseSeconds)} old`,
-    Rows: orDash(
+    Rows: ui.orDash(
       rows && `${rows.exact ? '' : '~'}${count(rows.live)}, and ${count(rows.deleted)} deleted at the source`,
     ),
-    Receipt: orDash(stream.last && receiptCell(stream.last.receipt)),
+    Receipt: ui.orDash(stream.last && receiptCell(stream.last.receipt)),
     Rejects: rejectsLink(stream),
-    Watermark: at(stream.watermark),
-    'Last full read': at(stream.fullAt),
+    Watermark: ui.at(stream.watermark),
+    'Last full read': ui.at(stream.fullAt),
     Table: html`<code>${stream.target}</code>`,
     'Read from': html`<code>${stream.endpoint}</code>`,
   })}`,
@@ -126,8 +126,9 @@ ${live('runs', html`<h2>Runs</h2>${figures(past)}${runTable(past, view)}`)}
   };
 }
 
-const problems = ({ freshness, last, reason }: StreamState): readonly Part[] =>
-  reason === null || (freshness === 'fresh' && last?.status === 'ok') ? [] : [reason];
+const problems = ({ freshness, last, reason }: StreamState): readonly Part[] => [
+  !(freshness === 'fresh' && last?.status === 'ok') && reason,
+];
 
 function figures(past: readonly ReceiptLine[]): Html {
   const ended = past.filter((each) => each.finishedAt !== null).reverse();
@@ -138,13 +139,13 @@ function figures(past: readonly ReceiptLine[]): Html {
 }
 
 const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
-  table(
+  ui.table(
     'Runs of the stream, newest first',
     [
-      ['Run', ({ runId, kind }) => html`${runLink(runId)} ${kind}`],
-      ['State', (each) => state(each.status)],
-      ['Began', (each) => ago(each.startedAt, now)],
-      ['Took', (each) => lasting(each.seconds), 'n wide'],
+      ['Run', ({ runId, kind }) => html`${ui.runLink(runId)} ${kind}`],
+      ['State', (each) => ui.state(each.status)],
+      ['Began', (each) => ui.ago(each.startedAt, now)],
+      ['Took', (each) => ui.lasting(each.seconds), 'n wide'],
       ['Receipt', (each) => receiptCell(each.receipt), 'wraps wide'],
       ['Inserted', ({ counts }) => count(counts.inserted), 'n'],
       ['Updated', ({ counts }) => count(counts.updated), 'n'],
@@ -157,12 +158,12 @@ const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
   );
 
 const columnTable = (shape: readonly ColumnLine[]): Html =>
-  table(
+  ui.table(
     'Columns',
     [
       ['Column', ({ column, key }) => html`<code>${column}</code>${key && ' (key)'}`],
       ['Type', (each) => html`<code>${each.type}</code>`, 'wide'],
-      ['Meaning', (each) => orDash(each.comment), 'wraps'],
+      ['Meaning', (each) => ui.orDash(each.comment), 'wraps'],
     ],
     shape,
     'The table does not exist yet.',
