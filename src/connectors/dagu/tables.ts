@@ -62,7 +62,7 @@ export const dagRuns = records(
     ...standing('run'),
     earlier_tries: field.json(
       'earlier_tries?',
-      'Tries of the run before this one that were seen, the first one first, with columns of this table; null if there were none.',
+      'Earlier tries that were seen, as rows, oldest first; else null.',
     ),
     begun_at: instant('begun_at?', 'When it was made, where known, else when it started (UTC).'),
     scheduled_at: instant('scheduleTime?', 'The tick of the schedule it belongs to (UTC).'),
@@ -105,10 +105,7 @@ export const dagRunSteps = records(
     retry_count: field.id('retryCount?', 'How often it was tried again.'),
     done_count: field.id('doneCount?', 'How often it ended; more than 1 for steps that repeat.'),
     error: text('error?', 'Why it failed.'),
-    answered_by: text(
-      'humanTaskCompletedBy?',
-      'Who completed, approved or rejected it, where it waited for a person.',
-    ),
+    answered_by: text('humanTaskCompletedBy?', 'The person who completed, approved or rejected it.'),
     answered_at: instant('approvedAt?', 'When it was approved or rejected (UTC).'),
     rejection_reason: text('rejectionReason?', 'Why it was rejected.'),
     depends: field.texts('depends', 'Names of the steps it waits for.'),

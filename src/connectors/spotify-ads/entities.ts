@@ -78,10 +78,7 @@ const delivery = field.text('delivery?', 'ON or OFF.');
 const asset_format = field.text('asset_format?', 'AUDIO, VIDEO, IMAGE or CATALOG.');
 const flight = {
   start_at: field.instant('start_time?', 'When delivery starts or started (UTC).'),
-  end_at: field.instant(
-    'end_time?',
-    'When delivery is planned to end (UTC); null if it runs until it is stopped.',
-  ),
+  end_at: field.instant('end_time?', 'When delivery is to end (UTC); null if it runs until it is stopped.'),
 };
 const rejection = {
   reject_reason: field.text('reject_reason?', 'Why it was rejected.'),
@@ -116,10 +113,7 @@ export const adAccounts = entity('ad_accounts', 'Ad accounts, one row each.', {
 /** What campaigns and their drafts share. */
 const campaignFields = inAccount('Campaign', {
   status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.'),
-  objective: field.text(
-    'objective?',
-    'Objective, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.',
-  ),
+  objective: field.text('objective?', 'Objective, e.g. REACH, CLICKS; delivery goals replace it.'),
   delivery_goal_group: field.text('delivery_goal_group?', 'Group of delivery goals, e.g. AWARENESS.'),
   purchase_order: field.text('purchase_order?', "Purchase order number for the advertiser's own books."),
 });
@@ -144,25 +138,19 @@ export const campaignDrafts = drafts('campaign', campaignFields, {
   media_plan_id: field.text('media_plan_id?', 'Media plan it belongs to.'),
   needs_advertiser_review: field.bool(
     'needs_advertiser_review?',
-    'True when the advertiser must look at it before it is published.',
+    'True where the advertiser must review it.',
   ),
   modified_by_role: field.text('modified_by_role?', 'Who changed it last: ADVERTISER or IMPERSONATOR.'),
 });
 
 /** What ad sets and their drafts share. */
 const adSetFields = inAccount('Ad set', {
-  campaign_id: field.text(
-    'campaign_id?',
-    'The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).',
-  ),
+  campaign_id: field.text('campaign_id?', 'The campaign, see ads.campaigns.id or ads.campaign_drafts.id.'),
   status: field.text('status?', 'Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.'),
   category: field.text('category?', 'Advertising category, see ads.ad_categories.id.'),
   asset_format,
   delivery_goal: field.text('delivery_goal?', 'What delivery is optimised for.'),
-  cost_model: field.text(
-    'cost_model?',
-    'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).',
-  ),
+  cost_model: field.text('cost_model?', 'How it is charged: CPM, or CPCL (per completed listen).'),
   pacing: field.text('pacing?', 'How the budget is spread: PACING_EVEN or PACING_ASAP.'),
   ...flight,
   // The contract says that a budget is a micro-amount, and not how it is written.
@@ -171,30 +159,18 @@ const adSetFields = inAccount('Ad set', {
     'Budget in units of budget_currency; a day or the lifetime, see budget_type.',
   ),
   budget_type: field.text('budget?.type?|budget_type?', 'DAILY or LIFETIME.'),
-  budget_currency: field.text(
-    'budget?.currency?|budget_currency?',
-    'ISO 4217 currency of its amounts, where given.',
-  ),
+  budget_currency: field.text('budget?.currency?|budget_currency?', 'ISO 4217 currency of its amounts.'),
   bid: micros('bid_micro_amount?', 'Bid in units of budget_currency, per 1000 impressions or per result.'),
   bid_strategy: field.text('bid_strategy?', 'MAX_BID, COST_PER_RESULT or AUTOBID.'),
-  base_rate: micros(
-    'base_rate_micro_amount?',
-    'Base rate in budget_currency per 1000 impressions or actions.',
-  ),
-  cost_modifiers: field.json(
-    'cost_modifiers?',
-    'Rates that modify the base rate, as delivered: id, name, rate (a factor).',
-  ),
+  base_rate: micros('base_rate_micro_amount?', 'Base rate in budget_currency, per the same as the bid.'),
+  cost_modifiers: field.json('cost_modifiers?', 'Factors of the base rate, as delivered.'),
   promotion: field.json('promotion?', 'What is promoted (artist or podcast), as delivered.'),
   dataset_id: field.text('dataset_id?', 'Dataset that conversions are counted with.'),
   mobile_app_id: field.text('mobile_app_id?', 'Mobile app that is promoted.'),
   video_delivery_formats: field.texts('video_delivery_formats', 'How videos are shown: IN_STREAM, OPT_IN.'),
   slot_positions: field.texts('slot_positions', 'Positions among the ads of a break.'),
   skad_enabled: field.bool('skad_enabled?', "True where conversions are counted by Apple's SKAdNetwork."),
-  targets: field.json(
-    'targets?',
-    'Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.',
-  ),
+  targets: field.json('targets?', 'Targeting as delivered; of live ad sets also in ads.ad_set_targets.'),
 });
 
 const adSetHistory = ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'];
@@ -235,24 +211,15 @@ const adFields = inAccount('Ad', {
   advertiser_name: field.text('advertiser_name?', 'Name of the advertiser as listeners see it.'),
   tagline: field.text('tagline?', 'Line of text shown with the ad.'),
   asset_id: field.text('assets?.asset_id?|assets?.id?', 'The creative itself, see ads.assets.id.'),
-  companion_asset_id: field.text(
-    'assets?.companion_asset_id?',
-    'The image shown beside it, see ads.assets.id.',
-  ),
+  companion_asset_id: field.text('assets?.companion_asset_id?', 'The image beside it, see ads.assets.id.'),
   logo_asset_id: field.text('assets?.logo_asset_id?', "The advertiser's logo, see ads.assets.id."),
   canvas_asset_id: field.text('assets?.canvas_asset_id?', 'The looping video behind it, see ads.assets.id.'),
   cta_key: field.text('call_to_action?.key?', 'Call to action: its key, e.g. LEARN_MORE.'),
   cta_text: field.text('call_to_action?.text?', 'Call to action: its words.'),
   cta_language: field.text('call_to_action?.language?', 'Call to action: its language.'),
   cta_url: field.text('call_to_action?.clickthrough_url?', 'Call to action: where a click leads.'),
-  third_party_tracking: field.json(
-    'third_party_tracking?',
-    'Measurement partners and their addresses, as delivered.',
-  ),
-  catalog: field.json(
-    'catalog?',
-    'Items of a carousel ad as delivered; prices in it are millionths of the currency unit.',
-  ),
+  third_party_tracking: field.json('third_party_tracking?', 'Measurement partners, as delivered.'),
+  catalog: field.json('catalog?', 'Items of a carousel ad as delivered; prices in millionths of the unit.'),
   weight: field.decimal('weight?', 'Share in the rotation of its ad set, as given.'),
 });
 
@@ -286,10 +253,7 @@ export const assets = entity(
     archived: field.bool('archived?', 'True for archived ones; null where the source does not say.'),
     url: field.text('url?', 'Address of the file.'),
     file_type: field.text('file_type?', 'File format, e.g. MP3, MP4, PNG.'),
-    duration_ms: field.whole(
-      'duration_ms?',
-      'Duration in milliseconds; null for images and until it is processed.',
-    ),
+    duration_ms: field.whole('duration_ms?', 'Duration in milliseconds; null for images and at first.'),
     width: field.whole('width?', 'Width in pixels.'),
     height: field.whole('height?', 'Height in pixels.'),
     aspect_ratio: field.text('aspect_ratio?', 'Aspect ratio as the source names it, e.g. SQUARE.'),
@@ -311,15 +275,9 @@ export const audiences = entity(
     size_min: field.whole('size?.min?', 'Lower end of the estimated number of people.'),
     size_max: field.whole('size?.max?', 'Upper end of the estimated number of people.'),
     sources: field.texts('sources', 'Where its data come from.'),
-    seed_audience_id: field.text(
-      'seed_audience_id?',
-      'Of lookalikes: the audience it resembles, see ads.audiences.id.',
-    ),
+    seed_audience_id: field.text('seed_audience_id?', 'Of lookalikes: their model, see ads.audiences.id.'),
     seed_audience_name: field.text('seed_audience_name?', 'Of lookalikes: the name of that audience.'),
-    lookalike_audience_ids: field.texts(
-      'lookalike_audience_ids',
-      'Lookalikes made from it, see ads.audiences.id.',
-    ),
+    lookalike_audience_ids: field.texts('lookalike_audience_ids', 'Its lookalikes, see ads.audiences.id.'),
     datasets: field.json('datasets?', 'Of web events: the datasets, as delivered.'),
     included_events: field.texts('included_events', 'Of web events: events that count.'),
     excluded_events: field.texts('excluded_events', 'Of web events: events that exclude.'),
@@ -327,10 +285,7 @@ export const audiences = entity(
     campaign_ids: field.texts('campaign_ids', 'Of ad engagement: campaigns, see ads.campaigns.id.'),
     ad_set_ids: field.texts('ad_set_ids', 'Of ad engagement: ad sets, see ads.ad_sets.id.'),
     exposure_type: field.text('exposure_type?', 'Of ad engagement: IMPRESSIONS or CLICKS.'),
-    contract_audience_id: field.text(
-      'contract_audience_id?',
-      'Id of the audience in a contract, where the source gives one.',
-    ),
+    contract_audience_id: field.text('contract_audience_id?', 'Id of the audience in a contract.'),
   }),
   indexed(),
 );
@@ -377,10 +332,7 @@ export const totals = entity(
 const itemFields: columns.Columns = {
   field_type: field.text('field_type', 'Field as the platform calls it, e.g. bidAmount.'),
   display_label: field.text('display_label?', 'Field as people read it.'),
-  change_category: field.text(
-    'change_category?',
-    'STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.',
-  ),
+  change_category: field.text('change_category?', 'What it concerns, e.g. STATUS, BUDGET, BILLING.'),
   before: field.json('before?', 'The value before, as delivered; amounts in it as the platform writes them.'),
   after: field.json('after?', 'The value after, as delivered; amounts in it as the platform writes them.'),
 };
@@ -412,24 +364,15 @@ export const changeHistory = entity(
     id: field.keyText('change_id', 'Change id of the source; a UUID as a rule.').key(),
     ...ofAccount,
     changed_at: field.instant('timestamp', 'When it was changed (UTC).'),
-    entity_type: field.text(
-      'entity_type',
-      'What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.',
-    ),
+    entity_type: field.text('entity_type', 'Kind of thing that was changed, e.g. CAMPAIGN, CREATIVE.'),
     entity_id: field.text('entity_id', 'Its id.'),
     entity_name: field.text('entity_name?', 'Its name when the change was last read.'),
     operation: field.text('operation?', 'CREATED, CHANGED or REMOVED.'),
     actor_id: field.text('actor?.principal_id?', 'Id of who or what changed it.'),
     actor_type: field.text('actor?.principal_type?', 'USER or SERVICE.'),
     actor_name: field.text('actor?.name?', 'Name of who or what changed it.'),
-    actor_email: field.text(
-      'actor?.email?',
-      "The person's e-mail address, where the sync account may see it.",
-    ),
-    actor_category: field.text(
-      'actor?.category?',
-      'ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.',
-    ),
+    actor_email: field.text('actor?.email?', "The person's e-mail address, where it may be seen."),
+    actor_category: field.text('actor?.category?', 'ADVERTISER_USER, SUPPORT, API_INTEGRATION or SYSTEM.'),
   },
   {
     ignored: 'changes',

@@ -58,10 +58,7 @@ const delivery = {
   played_to_end: count('Times played to 100 percent, as CSV reports count it.', onlyCsv('PLAYED_TO_100')),
   completes: count('Times played to the end.', csv('AD_COMPLETES')),
   completion_rate: rate('Completes by starts, as reported.'),
-  completes_reach: count(
-    'Different people who heard it all; never sum it.',
-    onlyCsv('REACH_OF_AD_COMPLETES'),
-  ),
+  completes_reach: count('Different people who heard all; never sum it.', onlyCsv('REACH_OF_AD_COMPLETES')),
   completes_frequency: rate('Completes by that reach; never sum it.', onlyCsv('FREQUENCY_OF_AD_COMPLETES')),
   e_cpcl: rate("Effective cost of a completed listen in the ad account's currency, as reported.", {
     ...notInsight,

@@ -1,26 +1,17 @@
 /** One request each: those that fail do not keep the others from being read. */
 
-import {
-  Forbidden,
-  Missing,
-  passesAfter,
-  RateLimited,
-  Refused,
-  TooLarge,
-  Transient,
-  UnexpectedContent,
-} from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import type { Ads } from './ads.ts';
 
 /** What one request may fail by while others are answered. */
-type Failure = Forbidden | Refused | TooLarge | Transient | UnexpectedContent;
+const kinds = [errors.Forbidden, errors.Refused, errors.TooLarge, errors.Transient, errors.UnexpectedContent];
+type Failure = InstanceType<(typeof kinds)[number]>;
 
 /** Other errors concern the source, the credentials or the run: the next request would fail as well. */
 export const isOfOne = (cause: unknown): cause is Failure =>
-  [Forbidden, Refused, TooLarge, Transient, UnexpectedContent].some((one) => cause instanceof one) &&
-  !(cause instanceof RateLimited);
+  kinds.some((one) => cause instanceof one) && !(cause instanceof errors.RateLimited);
 
 /** After this many failures in a row the fault is not with single requests: this bounds what a broken source costs. */
 const mostInARow = 10;
@@ -45,7 +36,7 @@ export async function* oneByOne<T>(
   { endpoint, items, nameOf, page }: Requests<T>,
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
-  const absent = new Map<string, Missing>();
+  const absent = new Map<string, errors.Missing>();
   const failed = new Map<string, Failure>();
   const total = items.length;
   let inARow = 0;
@@ -55,10 +46,10 @@ export async function* oneByOne<T>(
       inARow = 0;
       return answer;
     } catch (cause) {
-      if (cause instanceof Missing) absent.set(nameOf(item), cause);
+      if (cause instanceof errors.Missing) absent.set(nameOf(item), cause);
       else if (isOfOne(cause)) failed.set(nameOf(item), cause);
       else throw cause;
-      inARow = cause instanceof Missing ? 0 : inARow + 1;
+      inARow = cause instanceof errors.Missing ? 0 : inARow + 1;
       if (inARow >= mostInARow) throw asOne(endpoint, total, failed);
       return undefined;
     }
@@ -82,7 +73,7 @@ export async function* oneByOne<T>(
 const asOne = (endpoint: string, total: number, failed: ReadonlyMap<string, Failure>): unknown => {
   const message = `${endpoint}: ${failed.size} of ${total} failed: ${named(failed)}`;
   const [first, ...others] = failed.values();
-  const chosen = [first, ...others].find((one) => passesAfter(one) !== undefined) ?? first;
+  const chosen = [first, ...others].find((one) => errors.passesAfter(one) !== undefined) ?? first;
   return chosen && Object.assign(chosen, { message });
 };
 

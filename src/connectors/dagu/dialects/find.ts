@@ -1,13 +1,6 @@
 /** Which dialect an engine speaks. */
 
-import {
-  AuthFailed,
-  Forbidden,
-  Misconfigured,
-  Missing,
-  type TidemarkError,
-  Transient,
-} from '../../../core/errors.ts';
+import * as errors from '../../../core/errors.ts';
 import type { Http, Json, Request } from '../../../core/request.ts';
 import { refusalIn } from '../../../http/closed-endpoints.ts';
 import { firstOf, ofOneRequest } from '../client.ts';
@@ -38,7 +31,7 @@ export const findDialect = async (
     [v1_30(over), listRequest('/api/v2'), listIn('dags')],
   ];
   const probes = [...dags.slice(0, 1).map(statusOf), ...lists, ...dags.slice(1).map(statusOf)];
-  let failure: TidemarkError | undefined;
+  let failure: errors.TidemarkError | undefined;
   for (const [dialect, request, check] of probes)
     try {
       const { body, date } = await http.send(request, signal);
@@ -46,13 +39,14 @@ export const findDialect = async (
       return { dialect, clock: date };
     } catch (error) {
       const met = refusalIn(error) ?? ofOneRequest(error);
-      if (failure === undefined || failure instanceof Missing || met instanceof Forbidden) failure = met;
+      if (failure === undefined || failure instanceof errors.Missing || met instanceof errors.Forbidden)
+        failure = met;
     }
-  if (failure instanceof Forbidden) throw new AuthFailed(failure.message, { cause: failure });
+  if (failure instanceof errors.Forbidden) throw new errors.AuthFailed(failure.message, { cause: failure });
   const hint = 'Check WORKFLOW_BASE_URL and WORKFLOW_DAGS';
-  if (dags.length > 0 && failure instanceof Missing)
-    throw new Missing(`${http.origin} has none of the DAGs ${firstOf(dags)}. ${hint}`, 404);
-  if (dags.length > 0 || failure instanceof Transient) throw failure;
+  if (dags.length > 0 && failure instanceof errors.Missing)
+    throw new errors.Missing(`${http.origin} has none of the DAGs ${firstOf(dags)}. ${hint}`, 404);
+  if (dags.length > 0 || failure instanceof errors.Transient) throw failure;
   const why = `shows no list of its DAGs (${failure?.message})`;
-  throw new Misconfigured(`${http.origin} ${why}. ${hint}: an engine without a list needs names`);
+  throw new errors.Misconfigured(`${http.origin} ${why}. ${hint}: an engine without a list needs names`);
 };
