@@ -152,3 +152,23 @@ begin
   order by 1;
 end
 $$;
+
+-- Accounts × levels with entities that became known after `known_after`: their list failed or was closed to us when their
+-- days were read. One that only a report names was found when its days were read. What an account spent by its oldest
+-- campaign belongs to its own level, too. `since`: the first day that may have numbers; null: all of history.
+create or replace function ads.late_levels(of_source smallint, known_after timestamptz, created_before timestamptz)
+returns table (ad_account_id text, entity_type text, since timestamptz) stable language sql as $$
+  select e.ad_account_id, e.entity_type, case when bool_and(e.created_at is not null) then min(e.created_at) end
+  from (
+    select c.source_id, c.ad_account_id, l.entity_type, c.created_at, c._first_synced_at, c.is_listed
+    from ads.campaigns c
+    cross join (values ('AD_ACCOUNT'), ('CAMPAIGN')) l (entity_type)
+    union all
+    select source_id, ad_account_id, 'AD_SET', created_at, _first_synced_at, is_listed from ads.ad_sets
+    union all
+    select source_id, ad_account_id, 'AD', created_at, _first_synced_at, is_listed from ads.ads
+  ) e
+  where e.source_id = of_source and e.is_listed and e._first_synced_at > known_after
+    and (e.created_at is null or e.created_at < created_before)
+  group by e.ad_account_id, e.entity_type
+$$;

@@ -26,7 +26,8 @@ export const targetNames = (ads: Ads): ReadSide => ({
   name: 'target_names',
   about: 'Names of the ids that ad sets target: artists, genres, interests, places and others.',
   endpoint: 'GET /targets/{list}',
-  ...{ optional: true, recentOnly: true },
+  optional: true,
+  recentOnly: true,
   after: ['ad_sets'],
   async read(_, { keys, clock }, signal) {
     const asked_on = clock.toISOString().slice(0, 10);
@@ -34,26 +35,26 @@ export const targetNames = (ads: Ads): ReadSide => ({
     const where = `not exists (select from ads.target_names n
       where n.source_id = ad_set_targets.source_id and n.dimension = ad_set_targets.dimension
         and n.id = split_part(value, '=', 1) and n.asked_on > '${asked_on}'::date - 30)`;
-    const items: (readonly [dimension: string, list: string, ids: readonly string[]])[] = [];
-    for (const [dimension, list] of Object.entries(lists)) {
-      const set = { table: 'ads.ad_set_targets', columns: { id: 'value' }, of: { dimension }, where };
-      const used = new Set((await keys(set)).flatMap(({ id }) => id?.split('=')[0] ?? []));
-      for (const ids of idChunks([...used])) items.push([dimension, list, ids]);
-    }
-    const page = async ([dimension, list, ids]: (typeof items)[number], until: AbortSignal) => {
+    const columns = { dimension: 'dimension', value: 'value' };
+    const among = { dimension: Object.keys(lists) };
+    const used = await keys({ table: 'ads.ad_set_targets', columns, among, where });
+    const items = Object.entries(lists).flatMap(([dimension, list]) => {
+      const own = used.filter((one) => one.dimension === dimension);
+      const ids = new Set(own.flatMap(({ value }) => value?.split('=')[0] ?? []));
+      return idChunks([...ids]).map((some) => ({ dimension, list, ids: some }));
+    });
+    const page = async ({ dimension, list, ids }: (typeof items)[number], until: AbortSignal) => {
       const path = `/targets/${list}`;
       const request = { method: 'GET', path, endpoint: path, query: { ids } } as const;
       const { body, raw, date, receivedAt } = await ads.http.send(request, until);
-      const records = listNamed(
-        path,
-        list,
-      )(body)
+      const given = listNamed(path, list);
+      const records = given(body)
         .flatMap(withParts)
         .filter((one) => ids.includes(textAt(one, 'id') ?? ''))
         .map((one) => ({ ...Object(one), dimension, asked_on }));
       return { records, raw, date, receivedAt };
     };
-    const nameOf = ([dimension, , [first]]: (typeof items)[number]) => `${dimension} ${first}`;
+    const nameOf = ({ dimension, ids: [first] }: (typeof items)[number]) => `${dimension} ${first}`;
     const id = (one: Json) => `${textAt(one, 'dimension')} ${textAt(one, 'id')}`;
     return answers(ads, { endpoint: '/targets', items, nameOf, page }, id, signal);
   },

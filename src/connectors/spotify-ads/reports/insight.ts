@@ -3,7 +3,7 @@
 import { Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Json, Request } from '../../../core/request.ts';
-import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
+import type { ReadSide, Slice } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
@@ -13,19 +13,16 @@ import { namesIn } from './unsupported.ts';
 
 const endpoint = '/ad_accounts/{id}/insight_reports';
 
-/** InsightDimensionType of the vendor's OpenAPI. */
-const dimensions =
-  'ACT_AND_SET AGE AUDIENCE CITY COUNTRY FORMAT GENDER GENRE INTERESTS METRO PLACEMENT PLATFORM PODCAST_EPISODE_TOPIC REGION TONE'.split(
-    ' ',
-  );
-
 /** One request: an entity and a dimension. */
-interface Question {
-  readonly type: 'CAMPAIGN' | 'AD_SET';
-  readonly id: string;
-  readonly dimension: string;
-}
+type Question = Readonly<Record<'type' | 'id' | 'dimension', string>>;
 
+/** Data arrive until about 14 days after the end (vendor's OpenAPI, getAudienceInsightReport). After that one last answer is enough. */
+const lateDays = 14;
+
+/**
+ * What may have news, each pair of entity and dimension by itself: a run may break off between the dimensions of one entity. An entity that
+ * goes on is requested once a day; one that has ended, too, until its last data are in.
+ */
 export const insightReports = (reports: Reports): ReadSide => ({
   by: 'list',
   name: 'insight_reports',
@@ -35,50 +32,18 @@ export const insightReports = (reports: Reports): ReadSide => ({
   recentOnly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
   partitions: accounts(reports),
-  read: async (slice, context, signal) => {
-    const due = await questions(slice, context);
-    const today = dayText(context.clock);
+  read: async (slice, { keys, clock }, signal) => {
+    const today = dayText(clock);
+    const table = 'ads.insight_questions';
+    const columns = { type: 'entity_type', id: 'entity_id', dimension: 'dimension' };
+    const of = { ad_account_id: accountOf(slice) };
+    const where = `asked_on is null or asked_on < least('${today}'::date, ended_on + ${lateDays})`;
+    const due = (await keys({ table, columns, of, where })) as readonly Question[];
     // Where everything was answered today nothing is due any more, but the list is not empty.
-    const of = { ad_account_id: accountOf(slice), asked_on: today };
-    const columns = { dimension: 'dimension' };
-    const answered = await context.keys({ table: 'ads.insight_states', columns, of });
+    const answered = await keys({ table, columns: { id: 'entity_id' }, of: { ...of, asked_on: today } });
     return reading(reports, slice, today, due, due.length + answered.length === 0 ? 0 : 1, signal);
   },
 });
-
-/** Data arrive until about 14 days after the end (vendor's OpenAPI, getAudienceInsightReport). After that one last answer is enough. */
-const lateDays = 14;
-
-/** When something was archived: by the source, or, where it gives no time, by our reading. */
-const archived = (table: string): string =>
-  `case when ${table}.status = 'ARCHIVED' then coalesce(${table}.updated_at, ${table}._synced_at) end`;
-
-/** The levels, and the moment at which an entity ended; null while it goes on. */
-const levels = [
-  { type: 'CAMPAIGN', table: 'campaigns', end: archived('campaigns') },
-  { type: 'AD_SET', table: 'ad_sets', end: `least(ad_sets.end_at, ${archived('ad_sets')})` },
-] as const;
-
-/**
- * What may have news, each pair of entity and dimension by itself: a run may break off between the dimensions of one entity. An entity that
- * goes on is requested once a day; one that has ended, too, until its last data are in.
- */
-const questions = async (slice: Slice, context: SliceContext): Promise<readonly Question[]> => {
-  const all: Question[] = [];
-  for (const { type, table, end } of levels)
-    for (const dimension of dimensions) {
-      const due = await context.keys({
-        table: `ads.${table}`,
-        columns: { id: 'id' },
-        of: { ad_account_id: accountOf(slice) },
-        where: `is_listed and not exists (select from ads.insight_states i
-          where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id and i.dimension = '${dimension}'
-            and i.asked_on >= least('${dayText(context.clock)}'::date, ((${end}) at time zone 'UTC')::date + ${lateDays}))`,
-      });
-      for (const { id } of due) if (id !== undefined) all.push({ type, id, dimension });
-    }
-  return all;
-};
 
 const rowsOf = listNamed(endpoint, 'rows');
 

@@ -73,12 +73,13 @@ export const daysOf = ({ window }: Slice): { readonly from: Date; readonly to: D
   return { from: window.from, to: window.to };
 };
 
-/** The four levels of the hierarchy that numbers are reported for, and their tables. */
-const tables = { AD_ACCOUNT: 'ad_accounts', CAMPAIGN: 'campaigns', AD_SET: 'ad_sets', AD: 'ads' } as const;
-export type Level = keyof typeof tables;
+/** The four levels of the hierarchy that numbers are reported for. */
+const levels = ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD'] as const;
+export type Level = (typeof levels)[number];
 
-export const levelOf = ({ partition: { entity_type = '' } = {} }: Slice): Level => {
-  if (Object.hasOwn(tables, entity_type)) return entity_type as Level;
+export const levelOf = ({ partition: { entity_type } = {} }: Slice): Level => {
+  const level = levels.find((one) => one === entity_type);
+  if (level !== undefined) return level;
   throw new TypeError(`a slice of a report names its level, not ${entity_type}`);
 };
 
@@ -121,42 +122,20 @@ export const accountExists = async (slice: Slice, { keys }: SliceContext): Promi
 
 /**
  * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Entities that were created after
- * the slice's days have no numbers in them, unless the warehouse has some. An account spends nothing before its first campaign is created.
+ * the slice's days have no numbers in them, unless the warehouse has some.
  */
-export const idsIn = async (
-  slice: Slice,
-  { keys }: SliceContext,
-  facts: Facts,
-): Promise<readonly string[]> => {
+export const idsIn = async (slice: Slice, { keys }: SliceContext, facts: Facts) => {
   const level = levelOf(slice);
-  const table = tables[level];
-  const isAccount = level === 'AD_ACCOUNT';
   const found = await keys({
-    table: `ads.${table}`,
-    columns: { id: 'id' },
-    of: { [isAccount ? 'id' : 'ad_account_id']: accountOf(slice) },
-    where: `${
-      isAccount
-        ? `(select coalesce(bool_or(${isInTime(slice)}), true) from ads.campaigns c
-            where c.source_id = ad_accounts.source_id and c.ad_account_id = ad_accounts.id)`
-        : isInTime(slice)
-    } or exists (select from ${facts.table} f where f.source_id = ${table}.source_id and f.entity_type = '${level}'
-        and f.entity_id = ${table}.id and ${inDays(facts, slice)})`,
+    table: 'ads.report_entities',
+    columns: { id: 'entity_id' },
+    of: { ad_account_id: accountOf(slice), entity_type: level },
+    where: `${isInTime(slice)} or exists (select from ${facts.table} f
+      where f.source_id = report_entities.source_id and f.entity_type = '${level}'
+        and f.entity_id = report_entities.entity_id and ${inDays(facts, slice)})`,
   });
   return found.flatMap(({ id }) => id ?? []);
 };
 
-/**
- * Accounts × levels with entities that became known late (`Days.joined`): their list failed or was closed to us when their days were read.
- * One that only a report names was found when its days were read. What an account spent by its oldest campaign belongs to its own level, too.
- */
-export const lateLevels = `
-  select ad_account_id, entity_type, case when bool_or(created_at is null) then null else min(created_at) end as since
-  from (
-    select source_id, ad_account_id, entity_type, created_at, _first_synced_at
-    from ads.campaigns cross join (values ('AD_ACCOUNT'), ('CAMPAIGN')) l (entity_type) where is_listed
-    union all select source_id, ad_account_id, 'AD_SET', created_at, _first_synced_at from ads.ad_sets where is_listed
-    union all select source_id, ad_account_id, 'AD', created_at, _first_synced_at from ads.ads where is_listed
-  ) e
-  where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
-  group by 1, 2`;
+/** Accounts × levels with entities that became known late (`Days.joined`). */
+export const lateLevels = 'select * from ads.late_levels($1::smallint, $2::timestamptz, $3::timestamptz)';

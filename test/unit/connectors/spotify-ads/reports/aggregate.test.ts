@@ -112,13 +112,25 @@ const open = async (
   return { server, platform, reports, notes, queries };
 };
 
-const entities = (ads: number) => ({
-  'ads.ad_accounts': [{ id: account }],
-  'ads.ads': Array.from({ length: ads }, (_, n) => ({ id: id(n), ad_account_id: account })),
-  'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
-  'ads.ad_sets': [{ id: 's1', ad_account_id: account, campaign_id: 'c1' }],
+type Keys = Readonly<Record<string, string>>;
+const entity = (entity_type: string, entity_id: string): Keys => ({
+  entity_type,
+  entity_id,
+  ad_account_id: account,
 });
-const warehouse = (ads: number) => lending(entities(ads));
+const dimensions = ['ACT_AND_SET', 'AGE', 'TONE'];
+/** What insights are asked for, by dimension. */
+const questions = (...of: readonly Keys[]): readonly Keys[] =>
+  of.flatMap((one) => dimensions.map((dimension) => ({ ...one, dimension })));
+const warehouse = (ads: number) =>
+  lending({
+    'ads.ad_accounts': [{ id: account }],
+    'ads.report_entities': [
+      ...[entity('AD_ACCOUNT', account), entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1')],
+      ...Array.from({ length: ads }, (_, n) => entity('AD', id(n))),
+    ],
+    'ads.insight_questions': questions(entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1')),
+  });
 
 type Rows = readonly Readonly<Record<string, Json>>[];
 const rowsOf = async (
@@ -262,7 +274,7 @@ describe('an aggregate report', () => {
       rowOf('7', '2025-03-02'),
       { ...rowOf('7', '2025-03-02'), entity_type: 'CAMPAIGN', stats: clicks(9) },
     ];
-    const given = lending({ 'ads.ads': [{ id: '7', ad_account_id: account }] });
+    const given = lending({ 'ads.report_entities': [entity('AD', '7')] });
     for (const order of [rows, rows.toReversed()]) {
       const { reports } = await open(() => play.json({ rows: order }));
       const read = await rowsOf(reportDaily, reports, slice('AD'), given);
@@ -468,7 +480,7 @@ describe('an insight report', () => {
         ? refusal('insight_dimension ACT_AND_SET is not for CAMPAIGN')
         : ofAdSet,
     );
-    expect(await statesOf(reports)).toHaveLength(29);
+    expect(await statesOf(reports)).toHaveLength(5);
     const asked = queries().filter((query) => query.get('insight_dimension') === 'ACT_AND_SET');
     expect(asked.map((query) => query.get('entity_ids_type')).sort()).toEqual(['AD_SET', 'CAMPAIGN']);
     expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET \(CAMPAIGN\)$/)]);
@@ -480,9 +492,9 @@ describe('an insight report', () => {
     const { reports, notes } = await open((arrived) =>
       isOfCampaign(arrived) ? refusal('unknown', 404) : ofAdSet,
     );
-    expect(await statesOf(reports)).toHaveLength(15);
+    expect(await statesOf(reports)).toHaveLength(3);
     expect(notes).toEqual([
-      expect.stringMatching(/insight_reports: 15 of 30 are not there and keep their rows: .*unknown/),
+      expect.stringMatching(/insight_reports: 3 of 6 are not there and keep their rows: .*unknown/),
     ]);
   });
 
@@ -493,14 +505,15 @@ describe('an insight report', () => {
       play.json({ rows: ids.map((one) => ({ id: one, insight_value: `of ${one}`, stats: [] })) }),
     );
     const given = lending({
-      'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
-      'ads.ad_sets': ['s1', adSet].map((one) => ({ id: one, ad_account_id: account, campaign_id: 'c1' })),
+      'ads.insight_questions': questions(
+        ...[entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1'), entity('AD_SET', adSet)],
+      ),
     });
     const values = (await statesOf(reports, given)).map(({ entity_id, rows }) =>
       [entity_id, ...(rows as Rows).map((row) => row.insight_value)].join(' '),
     );
     expect(new Set(values)).toEqual(new Set(['c1', 's1 of s1', `${adSet} of ${adSet.toUpperCase()}`]));
-    expect(notes).toEqual([expect.stringMatching(/insight_reports: 105 rows were of other entities/)]);
+    expect(notes).toEqual([expect.stringMatching(/insight_reports: 21 rows were of other entities/)]);
   });
 
   test('without enough data is a state with its code; another 422 is an error', async () => {
@@ -509,9 +522,9 @@ describe('an insight report', () => {
       isOfCampaign(arrived) ? play.json({ error_codes: [{ code, definition: 'no' }] }, {}, 422) : ofAdSet,
     );
     const states = await statesOf(reports);
-    expect(states).toHaveLength(30);
-    expect(states.filter((one) => one.code === code && one.state === 'not_enough_data')).toHaveLength(15);
-    expect(server.fired.filter((name) => name === 'status 422')).toHaveLength(15);
+    expect(states).toHaveLength(6);
+    expect(states.filter((one) => one.code === code && one.state === 'not_enough_data')).toHaveLength(3);
+    expect(server.fired.filter((name) => name === 'status 422')).toHaveLength(3);
     const other = await open(() => refusal('unprocessable', 422));
     await expect(statesOf(other.reports)).rejects.toBeInstanceOf(Refused);
   });
@@ -529,7 +542,7 @@ describe('an insight report', () => {
     const rows: Readonly<Record<string, Json>>[] = [];
     const failed = statesOf(reports, undefined, rows);
     await expect(failed).rejects.toBeInstanceOf(error);
-    await expect(failed).rejects.toThrow(/insight_reports: 1 of 30 failed: CAMPAIGN\/c1\/AGE \(/);
-    expect(rows).toHaveLength(29);
+    await expect(failed).rejects.toThrow(/insight_reports: 1 of 6 failed: CAMPAIGN\/c1\/AGE \(/);
+    expect(rows).toHaveLength(5);
   });
 });
