@@ -11,9 +11,9 @@ import { dayOf, viewsOf, type Writing, type Written } from './views.ts';
 export interface ExportOptions {
   readonly format: 'parquet' | 'csv';
   /** Only these views; default: all of `bi`. */
-  readonly views?: readonly string[];
+  readonly views?: readonly string[] | undefined;
   /** Only rows of this day and later (`2026-01-31`), of views whose rows belong to a day. */
-  readonly since?: string;
+  readonly since?: string | undefined;
   /** Of this program. */
   readonly version: string;
   readonly signal?: AbortSignal;

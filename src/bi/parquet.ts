@@ -27,9 +27,8 @@ const noMonth = 'month=__HIVE_DEFAULT_PARTITION__';
  */
 export async function writeParquet(writing: Writing): Promise<Written> {
   const { client, view, where, signal } = writing;
-  const columns = view.columns.map(
-    ({ name, type }): Column => ({ name, encoding: encodingOf(type), held: [], sum: 0n }),
-  );
+  const encodings = view.columns.map(({ name, type }) => ({ name, encoding: encodingOf(type) }));
+  const columns = encodings.map((one): Column => ({ ...one, held: [], sum: 0n }));
   const hasMonths = dayOf(view) === 'date_day';
   const month = hasMonths ? `coalesce('month=' || to_char(date_day, 'YYYY-MM'), '${noMonth}')` : `''`;
   const list = view.columns.map(({ id }, at) => columns[at]?.encoding.select(id));

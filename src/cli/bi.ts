@@ -1,5 +1,6 @@
 /** Verbs for what readers of `bi` need: a login, and its views as files. */
 import path from 'node:path';
+import type { ReaderOptions } from '../bi/grant-reader.ts';
 import { plural } from '../core/format.ts';
 import type { Verb } from './context.ts';
 import { exit } from './exit.ts';
@@ -8,11 +9,7 @@ import { filled } from './pipelines.ts';
 import { dateOf } from './run.ts';
 
 /** Makes a login that reads `bi` and nothing else, or brings one up to date. */
-const grantReader: Verb<{ name: string; pii?: boolean; newPassword?: boolean }> = async (
-  context,
-  options,
-) => {
-  const { name, ...wanted } = options;
+const grantReader: Verb<ReaderOptions & { name: string }> = async (context, { name, ...wanted }) => {
   const warehouse = await filled(context);
   const { grantReader } = await import('../bi/grant-reader.ts');
   const { url, exists, isNew, done, left } = await grantReader(warehouse, name, wanted);
@@ -58,11 +55,8 @@ const exportBi: Verb<ExportFlags> = async (context, { to, format, view: views, s
   signal.addEventListener('abort', () => void close());
   const { exportViews } = await import('../bi/export.ts');
   const folder = path.resolve(host.cwd(), to);
-  const manifest = await exportViews(pool, folder, {
-    ...{ format, version, signal, onView: (name: string) => say(`writing ${name}`) },
-    ...(views && { views }),
-    ...(day !== undefined && { since: day }),
-  });
+  const onView = (name: string) => say(`writing ${name}`);
+  const manifest = await exportViews(pool, folder, { format, views, since: day, version, signal, onView });
   const rows = manifest.views.map(({ files, ...each }) => ({
     ...{ view: each.name, records: each.rows, files: files.length },
     megabytes: (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1),

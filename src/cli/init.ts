@@ -137,10 +137,8 @@ async function write(context: Context, dotenv: string, declared: Declared, set: 
     .map(([key, { isSecret }]) => `    ${key}: ${isSecret ? 'secret' : 'env'}('${variable(key)}'),\n`);
   const fresh = [...values].filter(([key]) => !currentOf(draft, key, settings[key] as Setting));
   const old = fs.readFileSync(dotenv, 'utf8');
-  fs.writeFileSync(
-    dotenv,
-    fresh.reduce((text, [key, value]) => withVariable(text, variable(key), value), old),
-  );
+  const text = fresh.reduce((before, [key, value]) => withVariable(before, variable(key), value), old);
+  fs.writeFileSync(dotenv, text);
   fs.mkdirSync(folder, { recursive: true });
   for (const each of made) fs.writeFileSync(fileOf(each), textOf(each, lines.join('')));
   return made.map(fileOf);

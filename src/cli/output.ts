@@ -135,11 +135,7 @@ const drawn = (cell: Cell, { paint }: Paper, text = plain(cell)): string =>
   typeof cell === 'object' && cell !== null ? paint(cell.style, text) : text;
 
 /** The lines of a table, titles first, without trailing blanks. Columns of numbers are aligned to the right. */
-export function grid(
-  titles: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  paper: Paper,
-): readonly string[] {
+export function grid(titles: readonly string[], rows: readonly (readonly Cell[])[], paper: Paper) {
   const heads = titles.map((title): Cell => ({ text: title.replace('…', ''), style: 'dim' }));
   const all = [heads, ...rows];
   const widths = titles.map((_, at) => Math.max(...all.map((row) => widthOf(plain(row[at] ?? null)))));

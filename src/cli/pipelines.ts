@@ -1,13 +1,8 @@
 /** Pipelines, their streams and their sources by name, and the warehouse in the state that a command needs. */
 import { type Reporting, settingsOf } from '../bi/settings.ts';
 import type { ConfiguredPipeline } from '../config/configured.ts';
-import {
-  type Connector,
-  type OpenOptions,
-  openSource as open,
-  type ReadingOptions,
-  readingOf,
-} from '../connectors/connector.ts';
+import type { Connector, OpenOptions, ReadingOptions } from '../connectors/connector.ts';
+import { openSource as open, readingOf } from '../connectors/connector.ts';
 import { Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
@@ -139,10 +134,8 @@ export async function openSource(
   const { proxies, home } = config;
   const lock = async (file: string, signal: AbortSignal | undefined) =>
     (await import('../embedded/locks.ts')).exclusive(file, tokenLockMs, signal);
-  const source = await open(found.connector, values, {
-    ...{ pipeline, version, proxies, home, lock },
-    ...listeners,
-  });
+  const options = { pipeline, version, proxies, home, lock, ...listeners };
+  const source = await open(found.connector, values, options);
   try {
     const { exclude } = readingOf(found.connector, values);
     const variable = found.nameOf('exclude');
@@ -172,17 +165,13 @@ type Schema = Pipelines & { readonly reporting?: Reporting };
 const settingsFor = ({ reporting }: Schema) => (reporting ? { settings: settingsOf(reporting) } : {});
 
 /** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
-export const pendingSteps = async (warehouse: Warehouse, config: Schema): Promise<readonly string[]> => {
+export const pendingSteps = async (warehouse: Warehouse, config: Schema) => {
   const { pending } = await import('../warehouse/migrate.ts');
   return pending(warehouse, await tablesOf(config), settingsFor(config));
 };
 
 /** Brings the schema up to date; returns the names of the steps. */
-export const applySteps = async (
-  warehouse: Warehouse,
-  config: Schema,
-  signal: AbortSignal,
-): Promise<readonly string[]> => {
+export const applySteps = async (warehouse: Warehouse, config: Schema, signal: AbortSignal) => {
   const { migrate } = await import('../warehouse/migrate.ts');
   return migrate(warehouse, await tablesOf(config), { signal, ...settingsFor(config) });
 };

@@ -74,10 +74,7 @@ const flags: Readonly<Record<string, Option>> = {
   set: flag('--set <key=value>', 'a setting; again for each; a secret as key=@file').argParser(each),
   full: flag('--full', 'read everything again'),
   dryRun: flag('--dry-run', 'only print what would be done'),
-  folder: flag(
-    '--to <folder>',
-    'where to; it is made, or replaced if it holds an export',
-  ).makeOptionMandatory(),
+  folder: flag('--to <folder>', 'where to; made, or replaced if it holds an export').makeOptionMandatory(),
   format: flag('--format <name>', 'of the files').choices(['parquet', 'csv']).default('parquet'),
   views: flag('--view <name...>', 'only these views').argParser(listOf),
   since: flag('--since <date>', 'only rows of this day and later, of views with days'),

@@ -129,7 +129,7 @@ async function partOf(ask: Ask, how: How, runOne: RunOne, mayWait: boolean): Pro
   }
 }
 
-type Combined = Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>;
+type Combined = Awaited<ReturnType<Runner['run']>>;
 
 /** How several runs ended together: `failed` only if every one failed. */
 export function combinedReport(parts: readonly Part[]): Combined {
@@ -146,7 +146,7 @@ export function combinedReport(parts: readonly Part[]): Combined {
   return {
     status: isFailed ? 'failed' : all('needs_attention') ? 'needs_attention' : 'partly_failed',
     error: { code: first.error?.code ?? first.status, message: reasons.join('; ') },
-    ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
+    passesAfterMs,
   };
 }
 

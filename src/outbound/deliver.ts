@@ -7,6 +7,8 @@ import { connectTo, type Proxies, proxyFailure } from '../http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Message } from './health.ts';
 
+type Db = Kysely<AnyDatabase>;
+
 /** Where messages go. Its URL is a secret: it allows to post. */
 export interface Channel {
   readonly name: 'webhook' | 'slack';
@@ -28,16 +30,12 @@ interface Pending {
 }
 
 /** Sends what is due. Several processes may do it at once: each message is held by one. */
-export async function deliver(
-  db: Kysely<AnyDatabase>,
-  channels: readonly Channel[],
-  signal: AbortSignal,
-): Promise<void> {
+export async function deliver(db: Db, channels: readonly Channel[], signal: AbortSignal): Promise<void> {
   for (const channel of channels) while (!signal.aborted && (await deliverOne(db, channel, signal)));
 }
 
 /** Whether a message was sent, so that another may be due. */
-function deliverOne(db: Kysely<AnyDatabase>, channel: Channel, signal: AbortSignal): Promise<boolean> {
+function deliverOne(db: Db, channel: Channel, signal: AbortSignal): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     // A message waits for older ones of its pipeline that are not sent yet: the last that arrives must be the current state.
     const { rows } =

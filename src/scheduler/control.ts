@@ -104,9 +104,7 @@ export function openControl(
       if (pipeline !== name)
         throw new Conflict(`${runId} is a run of ${pipeline}, which includes ${name}; retry it there`);
       if (status === 'succeeded' || status === 'needs_attention')
-        throw new Conflict(
-          `${runId} ${status.replace('_', ' ')}: there is nothing to retry; start a new run`,
-        );
+        throw new Conflict(`${runId} ${status.replace('_', ' ')}: nothing to retry; start a new run`);
       const ask = request.checked(catalogue, await store.askOfRun(db, runId));
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
     },

@@ -50,7 +50,7 @@ export interface Runner {
   run(
     ask: Ask,
     how: { trigger: 'schedule' | 'api'; signal: AbortSignal; observe: Observe; done?: readonly Done[] },
-  ): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
+  ): Promise<Pick<RunReport, 'status' | 'error'> & { readonly passesAfterMs?: number | undefined }>;
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
 }

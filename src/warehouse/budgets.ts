@@ -10,6 +10,9 @@ interface Limit {
   readonly burst: number;
 }
 
+type Wait = { readonly wait: number };
+type Pause = { readonly key: string; readonly ms: number };
+
 /** A call gives up after this time: its caller has a limit of its own to fall back on, and must not wait as long as a load may. */
 const patienceMs = 2_000;
 
@@ -31,18 +34,11 @@ export const budgetsOf = (db: Kysely<AnyDatabase> | Promise<Kysely<AnyDatabase>>
      * Takes `count` requests of the limit, first come, first served. Resolves with the ms until the first of them may leave, negative where
      * it might have left already; the k-th after it may leave k ÷ `perSecond` later.
      */
-    async take(
-      key: string,
-      count: number,
-      { perSecond, burst }: Limit,
-      signal?: AbortSignal,
-    ): Promise<number> {
+    async take(key: string, count: number, { perSecond, burst }: Limit, signal?: AbortSignal) {
       const span = sql`make_interval(secs => ${count / perSecond})`;
       const earliest = sql`clock_timestamp() - make_interval(secs => ${(burst - 1) / perSecond})`;
       const [row] = await ask(
-        sql<{
-          wait: number;
-        }>`insert into ops.budgets as b (key, free_at) values (${key}, ${earliest} + ${span})
+        sql<Wait>`insert into ops.budgets as b (key, free_at) values (${key}, ${earliest} + ${span})
           on conflict (key) do update set free_at = greatest(b.free_at, ${earliest}) + ${span}
           returning extract(epoch from free_at - ${span} - clock_timestamp())::float8 * 1000 as wait`,
         signal,
@@ -58,10 +54,7 @@ export const budgetsOf = (db: Kysely<AnyDatabase> | Promise<Kysely<AnyDatabase>>
     /** The ms left of each pause of `key`, and of keys that begin with it and a space. */
     async pauses(key: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
       const rows = await ask(
-        sql<{
-          key: string;
-          ms: number;
-        }>`select key, extract(epoch from free_at - clock_timestamp())::float8 * 1000 as ms
+        sql<Pause>`select key, extract(epoch from free_at - clock_timestamp())::float8 * 1000 as ms
           from ops.budgets where (key = ${key} or starts_with(key, ${`${key} `})) and free_at > clock_timestamp()`,
         signal,
       );

@@ -36,7 +36,7 @@ export interface ConnectOptions {
   readonly statementTimeout?: number;
   /** A connection that says nothing for so much longer than a statement may take is cut, in milliseconds; default 10 s. */
   readonly silenceMs?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -8,14 +8,8 @@ import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 import { codeOf } from './pg-errors.ts';
-import {
-  type Definition,
-  filesIn,
-  type Settings,
-  settingDefinitions,
-  tableDefinitions,
-  viewsIn,
-} from './tables.ts';
+import type { Definition, Settings } from './tables.ts';
+import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
 import { isConnectionLoss, withRetry } from './with-retry.ts';
 
 type Db = Kysely<AnyDatabase>;
@@ -63,7 +57,7 @@ async function inOwnTransaction<T>(
   work: (trx: Db) => Promise<T>,
 ): Promise<T> {
   const settings = { max: 1, applicationName: 'tidemark migrate', statementTimeout: 0 };
-  const own = await connect(url.reveal(), { ...settings, ...(signal && { signal }) });
+  const own = await connect(url.reveal(), { ...settings, signal });
   const stop = (): void => void own.close();
   signal?.addEventListener('abort', stop);
   try {

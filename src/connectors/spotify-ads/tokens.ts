@@ -14,12 +14,12 @@ interface Refresh {
 export type Credentials = Refresh | { readonly kind: 'token'; readonly accessToken: Hidden };
 
 /** Without a store, a renewed refresh token lives as long as the process. */
-export const authFor = (credentials: Credentials, store: TokenStore | undefined): Auth =>
+export const authFor = (credentials: Credentials, store?: TokenStore): Auth =>
   credentials.kind === 'refresh' ? refreshing(credentials, store) : bearer(credentials.accessToken);
 
 const refreshing = (
   { clientId, clientSecret, refreshToken, tokenUrl }: Refresh,
-  store: TokenStore | undefined,
+  store?: TokenStore,
 ): Auth => {
   let current = refreshToken.reveal();
   return accessTokens({
