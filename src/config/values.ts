@@ -25,11 +25,8 @@ export const rate = value(
   'is not a number of requests a second, such as 10 or 0.5',
 );
 
-export const oneOf = <const W extends string>(...choices: readonly W[]) =>
-  value(
-    (text) => choices.find((choice) => choice === text.toLowerCase()),
-    `is none of ${choices.join(', ')}`,
-  );
+export const oneOf = <const W extends string>(...words: readonly W[]) =>
+  value((text) => words.find((word) => word === text.toLowerCase()), `is none of ${words.join(', ')}`);
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
@@ -40,10 +37,7 @@ export const daysOfWeek = value((text): readonly number[] | undefined => {
 }, 'is no list of days, such as mon,tue,wed,thu,fri');
 
 /** An ISO 4217 code. */
-export const currency = value(
-  (text) => (/^[A-Z]{3}$/.test(text) ? text : undefined),
-  'is no currency, such as EUR',
-);
+export const currency = value((text) => /^[A-Z]{3}$/.exec(text)?.[0], 'is no currency, such as EUR');
 
 /** Words separated by commas. A list that is set but names nothing is refused, because it must not mean all. */
 export const list = value((text): readonly string[] | undefined => {
@@ -86,7 +80,7 @@ export const baseUrl = z
   .url({ protocol: /^https?$/i, error: 'is not a URL, such as https://api.example.com' })
   .refine(
     (text) => !/^[^/]*\/\/[^/]*@/.test(text),
-    'must not hold credentials; give them in their own variables',
+    'must not hold credentials: they have settings of their own',
   )
   .refine((text) => !/[?#]/.test(text), 'must not have a query (?…) or a fragment (#…)')
   .transform((text) => new URL(text).href.replace(/\/+$/, ''));

@@ -21,7 +21,9 @@ export interface Workflow {
 
 /** Records are made of several answers, so a reject keeps the record as it was made: a replay maps the same. */
 export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading => ({
-  ...{ pages, id, bytes: (record) => Buffer.from(JSON.stringify(record)) },
+  pages,
+  id,
+  bytes: (record) => Buffer.from(JSON.stringify(record)),
 });
 
 /** A page for each record. */

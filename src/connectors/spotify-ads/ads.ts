@@ -13,7 +13,7 @@ export interface Ads {
   /** Requests at once. */
   readonly concurrency: number;
   /** Proxies for the hosts that reports are fetched from; absent: none. */
-  readonly proxies?: Proxies;
+  readonly proxies?: Proxies | undefined;
   /** Gets what a person should know. */
   readonly note: (message: string) => void;
 }

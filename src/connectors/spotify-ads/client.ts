@@ -32,7 +32,8 @@ export interface ClientDeps {
 export const openClient = (settings: ClientSettings, { http: options = {}, tokens }: ClientDeps): Http =>
   createHttp({
     ...options,
-    ...{ baseUrl: settings.baseUrl, advice },
+    baseUrl: settings.baseUrl,
+    advice,
     headers: { ...options.headers, [settings.sdkHeader]: `tidemark/${options.version ?? '0'}` },
     auth: authFor(settings.credentials, tokens),
     concurrency: settings.concurrency,

@@ -46,10 +46,7 @@ export const settings = {
     .optional(),
   accountIds: setting.list('ad accounts to read; empty: all that the credentials can see'),
   sdkHeader: setting
-    .of(
-      'the header that tells the platform which program asks; empty: the one that the host expects',
-      headerName,
-    )
+    .of('the header that names the program; empty: the one that the host expects', headerName)
     .optional(),
   // No report is older; each quarter of a year is asked for by itself.
   start: setting.instant('where the history of reports begins').default(new Date('2015-01-01T00:00:00Z')),

@@ -21,6 +21,7 @@ export interface Facts {
 
 /** In microseconds. */
 const lengths = { hour: 3_600_000_000n, day: 86_400_000_000n } as const;
+type Length = keyof typeof lengths;
 
 /** A numbers table's earlier values, when the platform restates them. */
 export const revised = (into: string, of: string, report: Report) => ({
@@ -44,11 +45,7 @@ const level = from(
 );
 
 /** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
-const beginning = (
-  column: columns.Column,
-  what: keyof typeof lengths,
-  as: (start: bigint) => columns.Value,
-) =>
+const beginning = (column: columns.Column, what: Length, as: (start: bigint) => columns.Value) =>
   from(column.key(), 'start_time', (r, record) => {
     const name = 'start_time';
     const start = values.requiredInstant(r, record, name);
@@ -73,9 +70,7 @@ const aggregate = (
 ): Facts => {
   const keys = {
     entity_type: level,
-    entity_id: field
-      .keyText('entity_id', 'The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.')
-      .key(),
+    entity_id: field.keyText('entity_id', 'Id in ads.ad_accounts, campaigns, ad_sets or ads.').key(),
     ...time,
   };
   const fields = {
@@ -171,9 +166,7 @@ export const lifetime = aggregate(
 const audience = {
   entity_type: field.keyText('entity_type', 'CAMPAIGN or AD_SET.').key(),
   entity_id: field.keyText('entity_id', 'The entity: id in ads.campaigns or ads.ad_sets.').key(),
-  dimension: field
-    .keyText('dimension', 'What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.')
-    .key(),
+  dimension: field.keyText('dimension', 'What the audience is divided by, e.g. AGE, COUNTRY.').key(),
 };
 const state = {
   ...audience,

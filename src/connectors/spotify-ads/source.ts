@@ -36,7 +36,7 @@ export const openAds = (settings: AdsSettings, { note = () => undefined, ...deps
   const own = openClient(settings, deps);
   const http = closedEndpoints(own, (signal) => askAccount({ http: own, accountIds }, signal));
   const leftOut = leftOutOf(settings.exclude, 'ad_accounts').map(canonicalId);
-  const ads: Ads = { ...{ http, accountIds, leftOut, concurrency, note }, ...(proxies && { proxies }) };
+  const ads: Ads = { http, accountIds, leftOut, concurrency, note, proxies };
   return {
     baseUrl,
     http,

@@ -26,14 +26,26 @@ const entityStreams = (ads: Ads): readonly Stream[] => {
     const endpoint = `/ad_accounts/{id}/${path}`;
     const key = path.replace(/^drafts\/(\w+)s$/, '$1_drafts');
     return {
-      ...{ by: 'list', name: key, about, endpoint: `GET ${endpoint}`, ...more },
-      ...{ after: ['ad_accounts'], partitions: accounts(ads), ...loads, absent },
+      by: 'list',
+      name: key,
+      about,
+      endpoint: `GET ${endpoint}`,
+      ...more,
+      after: ['ad_accounts'],
+      partitions: accounts(ads),
+      ...loads,
+      absent,
       pages: (slice) => listing({ endpoint, key, ...more, path: ofAccount(accountOf(slice), `/${path}`) }),
     };
   };
   /** A list of the platform itself. */
   const whole = (name: string, about: string, place: ListSpec, loads: Loads, absent: Absent): Stream => ({
-    ...{ by: 'list', name, about, endpoint: `GET ${place.endpoint}`, ...loads, absent },
+    by: 'list',
+    name,
+    about,
+    endpoint: `GET ${place.endpoint}`,
+    ...loads,
+    absent,
     pages: () => wholeOrPaged(place),
   });
   const sort = 'CREATED_AT';

@@ -4,26 +4,21 @@
  */
 
 import { z } from 'zod';
-import { oneOf, parseInstant, value } from '../../config/values.ts';
+import { anyInstant, oneOf, value } from '../../config/values.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Ask } from '../../scheduler/control.ts';
 import { problem } from './route.ts';
-
-const instant = value(
-  parseInstant,
-  'is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z',
-).optional();
 
 const streamList = /^[a-z][a-z0-9_]{0,62}(,[a-z][a-z0-9_]{0,62})*$/;
 const streams = value(
   (text) => (streamList.test(text) ? text.split(',') : undefined),
   'must be names with commas between them, such as issues,projects',
-).optional();
+);
 
 const values = z.object({
-  FROM: instant,
-  TO: instant,
-  STREAMS: streams,
+  FROM: anyInstant.optional(),
+  TO: anyInstant.optional(),
+  STREAMS: streams.optional(),
   FULL: oneOf('true', 'false').default('false'),
   DOES: oneOf('sync', 'full', 'reconcile', 'backfill').optional(),
 });
@@ -45,12 +40,7 @@ export function askOfParams(pipeline: string, params: string): Ask {
   const does = wanted ?? (window !== undefined ? 'backfill' : full === 'true' ? 'full' : 'sync');
   if (full === 'true' && does !== 'full')
     throw new Misconfigured(`params: FULL=true does not go with a ${does}`);
-  return {
-    pipeline,
-    does,
-    ...(named === undefined ? {} : { streams: named }),
-    ...(window === undefined ? {} : { window }),
-  };
+  return { pipeline, does, ...(named && { streams: named }), ...(window && { window }) };
 }
 
 function pairsOf(params: string): Readonly<Record<string, string>> {

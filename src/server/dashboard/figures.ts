@@ -103,11 +103,8 @@ export const stripKey = (): Html =>
 export function gantt({ streams, quiet }: Timeline, start: Date, end: Date): Html {
   if (streams.length === 0) return html`<p class="soft">No stream has begun yet.</p>`;
   const length = Math.max(1000, end.getTime() - start.getTime());
-  const share = (from: Date, to: Date): Html =>
-    span(
-      (100 * (from.getTime() - start.getTime())) / length,
-      (100 * (to.getTime() - from.getTime())) / length,
-    );
+  const percent = (from: Date, to: Date): number => (100 * (to.getTime() - from.getTime())) / length;
+  const share = (from: Date, to: Date): Html => span(percent(start, from), percent(from, to));
   const quietSeconds = quiet.reduce((sum, { from, to }) => sum + to.getTime() - from.getTime(), 0) / 1000;
   return html`<div class="gantt">${streams.map(({ stream, status, startedAt, finishedAt }) => {
     const took = duration(((finishedAt ?? end).getTime() - startedAt.getTime()) / 1000);

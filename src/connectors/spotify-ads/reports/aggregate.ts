@@ -36,7 +36,10 @@ export const reportDaily = (reports: Reports): ReadSide =>
     granularity: 'DAY',
     name: 'report_daily',
     about: 'The numbers of accounts, campaigns, ad sets and ads by day (UTC), as last restated.',
-    ...{ column: 'day', present: false, longest: 90, joined: request.lateLevels },
+    column: 'day',
+    present: false,
+    longest: 90,
+    joined: request.lateLevels,
   });
 
 /** Whole days of hours that the platform keeps: of its two weeks the fourteenth day is no longer whole. */
@@ -54,7 +57,11 @@ export const reportHourly = (reports: Reports): ReadSide =>
     granularity: 'HOUR',
     name: 'report_hourly',
     about: 'The same by hour (UTC). The platform keeps two weeks: what no run has read by then is lost.',
-    ...{ column: 'hour_start', oldest: hourlyDays, present: true, longest: 14, joined: request.lateLevels },
+    column: 'hour_start',
+    oldest: hourlyDays,
+    present: true,
+    longest: 14,
+    joined: request.lateLevels,
   });
 
 /** Over the lifetime, as of today. */
@@ -63,7 +70,10 @@ export const reportLifetime = (reports: Reports): ReadSide =>
     granularity: 'LIFETIME',
     name: 'report_lifetime',
     about: 'The same over their lifetime, as of each day that was read: reach adds up in no other way.',
-    ...{ column: 'captured_on', oldest: 0, present: true, longest: 1 },
+    column: 'captured_on',
+    oldest: 0,
+    present: true,
+    longest: 1,
     after: ['report_daily'],
   });
 
@@ -102,15 +112,18 @@ const aggregate = (
       requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize) + 1,
     },
     read: async (slice, context, signal) => {
-      checkAvailable(name, granularity, slice, context);
+      checkAvailable(granularity, slice, context);
       const listed = await request.idsIn(slice, context, facts);
       const ids = new Set([...listed, ...(await unlisted(slice, context, signal))]);
       const groups = idChunks([...ids]);
       // An answer without any row of the slice is doubted by the engine. It sees neither a part of a slice nor yesterday's lifetimes.
       const isDoubted = groups.length > 1 || granularity === 'LIFETIME';
-      const of = { account: accountOf(slice), level: request.levelOf(slice), granularity };
       const questions = groups.map((ids) => ({
-        ...{ ...of, ids: new Set(ids), ...windowOf(slice, context, granularity) },
+        account: accountOf(slice),
+        level: request.levelOf(slice),
+        ids: new Set(ids),
+        granularity,
+        ...windowOf(slice, context, granularity),
         hasFacts: async () => isDoubted && request.hasFacts(slice, context, facts, ids),
       }));
       return reading(reports, questions, signal);
@@ -152,20 +165,13 @@ const unlistedIn = ({ http, note }: Reports, granularity: Granularity) => {
  * An earlier run may have planned days that the platform no longer has: hours of more than two weeks ago, a lifetime as of yesterday. An
  * answer about them must not replace what was loaded. Throws `TooOld`.
  */
-const checkAvailable = (
-  name: string,
-  granularity: Granularity,
-  slice: Slice,
-  { clock, now }: SliceContext,
-): void => {
+const checkAvailable = (granularity: Granularity, slice: Slice, { clock, now }: SliceContext): void => {
   const { from } = request.daysOf(slice);
   // A lifetime is that of the day on which the run began, also shortly after midnight.
   const today = clock.getTime() - (clock.getTime() % days(1));
   const oldest = { DAY: 0, HOUR: now.getTime() - days(14), LIFETIME: today }[granularity];
   if (from.getTime() < oldest)
-    throw new TooOld(
-      `${name}: the platform no longer has ${request.dayText(from)}; it is ${now.toISOString()} there`,
-    );
+    throw new TooOld(`the platform no longer has ${request.dayText(from)}; it is ${now.toISOString()} there`);
 };
 
 /** What a report is requested for. Times: milliseconds since 1970, half open. */
@@ -235,9 +241,7 @@ async function* pagesOf(
     }
     const { matched, expected, fetched } = step.value;
     if (!matched)
-      throw new UnexpectedContent(
-        `${endpoint}: the server states ${expected} rows, ${fetched} could be read`,
-      );
+      throw new UnexpectedContent(`${endpoint}: the server states ${expected} rows, ${fetched} were read`);
     if (rows > 0 || isSecond || !(await question.hasFacts())) return;
   }
 }

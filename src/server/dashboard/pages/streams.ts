@@ -53,16 +53,12 @@ export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): Part =>
 };
 
 const isOf =
-  ({ pipeline, stream }: StreamState) =>
-  (day: DayStatus): boolean =>
-    day.pipeline === pipeline && day.stream === stream;
+  (of: Pick<StreamState, 'pipeline' | 'stream'>) =>
+  ({ pipeline, stream }: Pick<DayStatus, 'pipeline' | 'stream'>): boolean =>
+    pipeline === of.pipeline && stream === of.stream;
 
 /** Those in trouble first. `days`: what became of each day. */
-export const streamTable = (
-  streams: readonly StreamState[],
-  days: readonly DayStatus[],
-  { now }: View,
-): Html =>
+export const streamTable = (streams: readonly StreamState[], days: readonly DayStatus[], { now }: View) =>
   ui.table(
     'Streams',
     [
@@ -88,9 +84,8 @@ const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
 const remembered = 60;
 
 export async function streamPage({ db, view, param }: PageRequest): Promise<Page | undefined> {
-  const stream = (await streamStates(db)).find(
-    (each) => each.pipeline === param('pipeline') && each.stream === param('stream'),
-  );
+  const named = { pipeline: param('pipeline'), stream: param('stream') };
+  const stream = (await streamStates(db)).find(isOf(named));
   if (stream === undefined) return undefined;
   const target = tableName(stream.target);
   const [rows, shape, past] = await Promise.all([

@@ -332,7 +332,7 @@ describe('an aggregate report', () => {
     const { reports } = await open(
       byPlace((offset, total) => ({ paging: { total_results: total, offset } }), { lost: 1 }),
     );
-    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 were read');
   });
 
   test('that is given at once, and happens to fill a page, ends there', async () => {
