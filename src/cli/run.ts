@@ -95,7 +95,9 @@ async function following<T>(context: Context, pipeline: string, work: (deps: Run
 export function dateOf(text: string, flag: string): Date {
   const date = parseInstant(text.trim());
   if (date !== undefined) return date;
-  throw new Misconfigured(`${flag}: “${text}” is no date; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z`);
+  throw new Misconfigured(
+    `${flag}: “${text}” is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`,
+  );
 }
 
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
