@@ -9,28 +9,28 @@ export const budgets: Readonly<Record<string, number>> = {
   'toolkit.ts': 32,
   'run.ts': 46,
   core: 1658,
-  config: 817,
+  config: 754,
   http: 1196,
   reading: 1332,
   'connectors/jira': 3000,
-  'connectors/spotify-ads': 2972,
-  'connectors/dagu': 963,
+  'connectors/spotify-ads': 2865,
+  'connectors/dagu': 956,
   'connectors/connector.ts': 115,
   engine: 2932,
   load: 1524,
-  queries: 915,
-  bi: 680,
-  warehouse: 835,
+  queries: 771,
+  bi: 441,
+  warehouse: 790,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
-  'server/api': 1000,
-  'server/dashboard': 1602,
-  cli: 2088,
+  'server/api': 978,
+  'server/dashboard': 1559,
+  cli: 2035,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_529;
+export const limit = 25_104;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
