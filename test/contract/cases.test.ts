@@ -28,6 +28,8 @@ interface Step {
 interface Case {
   readonly report: string;
   readonly situation: string;
+  /** Members of recorded answers, with the public recording or document that shows each. For readers only. */
+  readonly shapes?: Readonly<Record<string, string>>;
   readonly env?: NodeJS.ProcessEnv;
   readonly site?: PlainJira;
   readonly steps: readonly Step[];

@@ -190,7 +190,7 @@ const detailOf = (
     return page((site.sprints ?? []).filter(({ originBoardId }) => String(originBoardId) === id));
   if (kind === 'agile/sprint' && list === 'issue')
     return page(
-      issues.filter((one) => JSON.stringify(one.fields).includes(`"id":${id}`)),
+      issues.filter((one) => isInSprint(one, String(id))),
       'issues',
     );
   const issue = kind === 'issue' ? issues.find((one) => one.id === id || one.key === id) : undefined;
@@ -204,14 +204,23 @@ const detailOf = (
   return list === 'worklog' ? listOf('worklog', 'worklogs') : undefined;
 };
 
+/** Sprints have numbers as ids, everything else has text. */
+const isInSprint = (issue: Issue, sprint: string): boolean =>
+  new RegExp(`"id":${sprint}\\b`).test(JSON.stringify(issue.fields));
+
 const shown = (issue: Issue, fields: readonly string[]): Issue => {
   const all = fields.includes('*all');
   const kept = Object.entries(issue.fields).filter(([name]) => all || fields.includes(name));
   return { ...issue, fields: Object.fromEntries(kept) as Issue['fields'] };
 };
 
-/** Bounds of `created` and `updated`, read in UTC, and `id in (…)`; whatever else a query says is taken to hold. */
+/**
+ * Bounds of `created` and `updated`, read in UTC, `id in (…)`, and `sprint = …`; whatever else a query says is taken
+ * to hold.
+ */
 const matches = (issue: Issue, jql: string): boolean => {
+  const sprint = /\bsprint\s*=\s*(\d+)/.exec(jql)?.[1];
+  if (sprint !== undefined && !isInSprint(issue, sprint)) return false;
   for (const [, field, sign, literal = ''] of jql.matchAll(
     /(created|updated)\s*(>=|<=|<|>)\s*("[^"]*"|-?\d[\d-]*)/g,
   )) {
