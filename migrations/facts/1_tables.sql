@@ -1,5 +1,5 @@
 -- Stored facts of the tracker: what follows from issues and their history, kept by triggers in the transaction
--- of each write (3_triggers.sql). They hold the issues that bi shows (tracker.shown_issues, which asks
+-- of each write (6_triggers.sql). They hold the issues that bi shows (tracker.shown_issues, which asks
 -- ops.shows_restricted_issues) and no others; days are those of ops.reporting_time_zone. When such a setting
 -- changes, and for `tidemark derive --all`, all of them are made anew (rebuild.sql).
 -- A column that a later version needs is added by `alter table … add column if not exists`, at the end.
@@ -229,5 +229,5 @@ create table if not exists tracker.fact_fields (
 comment on table tracker.fact_fields is 'Which fields of a source hold sprints and story points, one row per source: how the history is read.';
 comment on column tracker.fact_fields.source_id is 'The source, see ops.sources.';
 comment on column tracker.fact_fields.sprint_fields is 'Ids of its sprint fields, see tracker.fields.id; empty: those that are called Sprint.';
-comment on column tracker.fact_fields.points_fields is 'Ids of its fields of story points.';
+comment on column tracker.fact_fields.points_fields is 'Ids of its fields of story points, in the order in which the first filled one counts.';
 comment on column tracker.fact_fields.followed_fields is 'All fields whose values are followed, see tracker.followed_fields.';

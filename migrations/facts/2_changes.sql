@@ -162,7 +162,96 @@ begin
 end
 $$;
 
--- Changes of all followed fields of these issues, by issue, field and track, in order.
+-- Changes of the story points of issues, from those of all fields that hold them: at each moment the first filled field
+-- counts, in the order of `points_fields`. A field without changes always held what it holds now.
+create or replace function tracker.first_filled(of_source smallint, changes tracker.field_change[])
+returns setof tracker.field_change
+language sql stable as $$
+  with candidate as (
+    select c.field_id, c.place
+    from tracker.fact_fields f
+    cross join unnest(f.points_fields) with ordinality c (field_id, place)
+    where f.source_id = of_source
+  ),
+  change as (
+    select c.*, f.place from unnest(changes) c join candidate f on f.field_id = c.field_id
+  ),
+  changed as (
+    select issue_id, array_agg(distinct field_id) as field_ids from change group by issue_id
+  ),
+  -- What a field holds without having changed.
+  constant as (
+    select c.issue_id, f.place, tracker.points_of(i.custom_fields ->> f.field_id) as points
+    from changed c
+    cross join lateral (
+      select custom_fields from tracker.issues
+      where source_id = of_source and id = c.issue_id and (select count(*) from candidate) > 1
+      offset 0
+    ) i
+    cross join candidate f
+    where f.field_id <> all (c.field_ids) and i.custom_fields ? f.field_id
+  ),
+  -- Issues of which several fields say something. There are few.
+  several as (
+    select issue_id from changed where cardinality(field_ids) > 1
+    union
+    select issue_id from constant
+  ),
+  -- What each field held, since when.
+  held as (
+    select issue_id, place, '-infinity'::timestamptz as since, 0 as nth, tracker.points_of(from_text) as points
+    from change
+    where nth = 1
+    union all
+    select issue_id, place, changed_at, nth, tracker.points_of(to_text) from change
+    union all
+    select issue_id, place, '-infinity', 0, points from constant
+  ),
+  moment as (
+    select h.issue_id, h.since from held h join several using (issue_id) group by h.issue_id, h.since
+  ),
+  -- The last that each field held by then.
+  state as (
+    select distinct on (m.issue_id, m.since, h.place) m.issue_id, m.since, h.place, h.points
+    from moment m
+    join held h on h.issue_id = m.issue_id and h.since <= m.since
+    order by m.issue_id, m.since, h.place, h.since desc, h.nth desc
+  ),
+  counted as (
+    select
+      s.issue_id, s.since, s.points, lag(s.points) over history as before, row_number() over history as nth
+    from (
+      select issue_id, since, (array_agg(points order by place) filter (where points is not null))[1] as points
+      from state
+      group by issue_id, since
+    ) s
+    window history as (partition by s.issue_id order by s.since)
+  ),
+  made as (
+    select distinct on (n.issue_id, n.since)
+      n.issue_id, c.field_name, c.field_id, c.kind, n.since, c.author_id,
+      trim_scale(n.before)::text as from_text, trim_scale(n.points)::text as to_text, c.is_joined
+    from counted n
+    join change c on c.issue_id = n.issue_id and c.changed_at = n.since
+    where n.nth > 1 and n.points is distinct from n.before
+    order by n.issue_id, n.since, c.place, c.nth desc
+  )
+  select
+    c.issue_id, c.field_name, c.field_id, c.kind, '', c.nth, c.changed_at, c.next_at, c.author_id,
+    c.from_id, c.from_text, c.from_key, c.from_named, c.to_id, c.to_text, c.to_key, c.to_named, c.is_joined
+  from change c
+  where not exists (select from several s where s.issue_id = c.issue_id)
+  union all
+  select
+    m.issue_id, m.field_name, m.field_id, m.kind, '', row_number() over history, m.since, lead(m.since) over history,
+    m.author_id, null, m.from_text, coalesce(m.from_text, ''), false, null, m.to_text, coalesce(m.to_text, ''), false,
+    m.is_joined
+  from made m
+  window history as (partition by m.issue_id order by m.since);
+$$;
+
+-- Changes of all followed fields of these issues, by issue, field and track, in order. Of several fields for story points
+-- the first that is filled counts at each moment: `tracker.first_filled`.
 create or replace function tracker.changes(of_source smallint, ids bigint[]) returns setof tracker.field_change
 language sql stable as $$
   with site as (
@@ -270,7 +359,8 @@ language sql stable as $$
       end as to_key
     from (
       select
-        k.issue_id, k.field_name, k.field_id, k.kind, case when k.kind = 'sprint' then k.field_id else '' end as track,
+        k.issue_id, k.field_name, k.field_id, k.kind,
+        case when k.kind in ('sprint', 'points') then k.field_id else '' end as track,
         k.history_id, k.item, k.changed_at, k.author_id, k.from_id, k.from_text, k.from_named, k.to_id, k.to_text,
         k.to_named
       from known k
@@ -281,8 +371,7 @@ language sql stable as $$
   ),
   placed as (
     select
-      c.*, row_number() over track as nth, lead(c.changed_at) over track as next_at, lag(c.to_key) over track as before_key,
-      lag(c.field_id) over track as before_field
+      c.*, row_number() over track as nth, lead(c.changed_at) over track as next_at, lag(c.to_key) over track as before_key
     from change c
     window track as (
       partition by c.issue_id, c.field_name collate "C", c.track collate "C" order by c.changed_at, c.history_id, c.item
@@ -309,7 +398,7 @@ language sql stable as $$
           when 'status' then i.status_id::text
           when 'assignee' then coalesce(i.assignee_id, '')
           when 'priority' then coalesce(i.priority_id::text, '')
-          when 'story_points' then coalesce(trim_scale(i.story_points)::text, '')
+          when 'story_points' then coalesce(trim_scale(tracker.points_of(i.custom_fields ->> t.track))::text, '')
           when 'sprint' then coalesce(
             (
               select string_agg(l.sprint_id::text, ',' order by l.sprint_id::text)
@@ -339,23 +428,26 @@ language sql stable as $$
     select
       p.issue_id, p.field_name, p.field_id, p.kind, p.track, p.history_id, p.item, p.changed_at, p.author_id,
       p.from_id, p.from_text, p.from_named, p.to_id, p.to_text, p.to_named, p.from_key, p.to_key,
-      o.nth, lead(p.changed_at) over track, lag(p.to_key) over track, lag(p.field_id) over track
+      o.nth, lead(p.changed_at) over track, lag(p.to_key) over track
     from placed p
     join place o on o.issue_id = p.issue_id and o.field_name = p.field_name and o.track = p.track and o.source_nth = p.nth
     window track as (partition by p.issue_id, p.field_name, p.track order by o.nth)
+  ),
+  ordered as not materialized (
+    select
+      c.issue_id, c.field_name, c.field_id, c.kind, c.track, c.nth, c.changed_at, c.next_at, c.author_id,
+      c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false), c.to_id, c.to_text, c.to_key,
+      coalesce(c.to_named, false), coalesce(c.before_key = c.from_key, true)
+    from (
+      select p.* from placed p
+      where not exists (
+        select from tied t where t.issue_id = p.issue_id and t.field_name = p.field_name and t.track = p.track
+      )
+      union all
+      select * from mended
+    ) c
   )
-  select
-    c.issue_id, c.field_name, c.field_id, c.kind, c.track, c.nth, c.changed_at, c.next_at, c.author_id,
-    c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false), c.to_id, c.to_text, c.to_key,
-    coalesce(c.to_named, false),
-    -- Two fields of story points are one history, but each goes on from its own value.
-    coalesce(c.before_key = c.from_key or c.before_field <> c.field_id, true)
-  from (
-    select p.* from placed p
-    where not exists (
-      select from tied t where t.issue_id = p.issue_id and t.field_name = p.field_name and t.track = p.track
-    )
-    union all
-    select * from mended
-  ) c;
+  select * from ordered where kind is distinct from 'points'
+  union all
+  select f.* from tracker.first_filled(of_source, array(select o::tracker.field_change from ordered o where o.kind = 'points')) f;
 $$;

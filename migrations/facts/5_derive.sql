@@ -209,7 +209,11 @@ begin
     of_source,
     -- Servers that give no field ids name the field in their place.
     coalesce(array_agg(field_id order by field_id) filter (where field_name = 'sprint' and field_id <> 'Sprint'), '{}'),
-    coalesce(array_agg(field_id order by field_id) filter (where field_name = 'story_points' and field_id <> ''), '{}'),
+    coalesce(
+      array_agg(field_id order by coalesce(place, 0), field_id collate "C")
+        filter (where field_name = 'story_points' and field_id <> ''),
+      '{}'
+    ),
     coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name, field_id), '')
   from tracker.followed_fields
   where source_id = of_source

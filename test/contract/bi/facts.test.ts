@@ -24,7 +24,7 @@ const named = (value: fc.Arbitrary<string | number>) =>
 const numbered = (value: fc.Arbitrary<string | number>) => value.map((id) => ({ id, text: id }));
 
 const change = (field: string, name: string, values: fc.Arbitrary<string | number>) => {
-  const value = field === 'customfield_8' ? numbered(values) : named(values);
+  const value = name === 'Story Points' ? numbered(values) : named(values);
   return fc.tuple(history, issue, at, value, value).map(
     ([id, of, when, from, to]) => `insert into tracker.issue_changelog
       (source_id, history_id, item, issue_id, changed_at, author_id, field_id, field_name, from_id, from_text, to_id, to_text)
@@ -68,6 +68,8 @@ const step = fc.oneof(
   },
   { arbitrary: change('customfield_7', 'Sprint', lists), weight: 3 },
   { arbitrary: change('customfield_8', 'Story Points', points), weight: 2 },
+  // Another field for the same, which may change in turns with the first.
+  { arbitrary: change('customfield_09', 'Story Points', points), weight: 2 },
   change('assignee', 'assignee', of("'ann'", "'bob'", "''", 'null')),
   change('priority', 'priority', of("'1'", "'2'")),
   change('fixVersions', 'Fix Version', of("'1'", "'2'", "''")),
@@ -84,6 +86,8 @@ const step = fc.oneof(
       'priority_id = 2',
       'priority_id = null',
       'story_points = 8',
+      `custom_fields = '{"customfield_8": 8}'`,
+      `custom_fields = '{"customfield_09": 5, "customfield_8": null}'`,
     ),
   ),
   fc
@@ -178,6 +182,8 @@ const step = fc.oneof(
       values (1, 'customfield_8', 'Story Points', true, 'story_points') on conflict do nothing`,
     `update tracker.fields set role = null where id = 'customfield_8'`,
     `update tracker.fields set role = 'story_points' where id = 'customfield_8'`,
+    `update tracker.fields set role_place = 0 where role = 'story_points'`,
+    `update tracker.fields set role_place = 1 where id = 'customfield_09'`,
   ),
 );
 
@@ -192,7 +198,8 @@ const vocabulary = `
     (1, 1, 'To Do', 'todo'), (1, 2, 'Doing', 'in_progress'), (1, 3, 'Review', 'in_progress'), (1, 4, 'Done', 'done'), (1, 5, 'Closed', 'done');
   insert into tracker.fields (source_id, id, name, custom, role) values
     (1, 'customfield_7', 'Sprint', true, 'sprint'),
-    (1, 'customfield_8', 'Story Points', true, 'story_points');
+    (1, 'customfield_8', 'Story Points', true, 'story_points'),
+    (1, 'customfield_09', 'Story Points', true, 'story_points');
   insert into tracker.priorities (source_id, id, name) values (1, 1, 'Urgent'), (1, 2, 'Normal');
   insert into tracker.sprints (source_id, id, name, state, start_at, end_at, completed_at)
     select 1, n, 'S', 'closed', at, at + interval '4 days', at + interval '5 days'
