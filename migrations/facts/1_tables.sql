@@ -186,7 +186,7 @@ create table if not exists tracker.value_names (
   value_id text not null,
   primary key (source_id, kind, name, value_id)
 );
-comment on table tracker.value_names is 'Names that statuses, people, priorities, sprints and versions have or had, from their lists and from changes; kept for changes that give a name and no id. Never deleted.';
+comment on table tracker.value_names is 'Names that statuses, people, priorities, sprints and versions have or had, for changes that give a name and no id. From their lists; from changes only where the source has such changes. Never deleted.';
 comment on column tracker.value_names.source_id is 'The source, see ops.sources.';
 comment on column tracker.value_names.kind is 'status, person, priority, sprint or version.';
 comment on column tracker.value_names.name is 'The name.';

@@ -45,22 +45,44 @@ begin
 end
 $$;
 
--- Changes in order, as `tracker.changes` gives them. Where some have names without ids, others that add names wait.
+-- Changes in order, as `tracker.changes` gives them. Names in changes matter only where other changes have names without
+-- ids. As long as no shown issue of the source has such changes, names in changes are not noted. The first such change
+-- has all of them noted, and from then on each write notes its own. The lock keeps a write in between from being missed.
 create or replace function tracker.changes_with_names(of_source smallint, touched bigint[])
 returns tracker.field_change[]
 language plpgsql as $$
 declare
   changes tracker.field_change[];
   have_names boolean;
+  are_noted boolean;
 begin
-  delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
-  select array_agg(c), bool_or((c.from_named or c.to_named) and c.kind is not null)
+  select
+    array_agg(c),
+    bool_or(
+      (c.from_named or c.to_named) and c.kind is not null
+        and exists (select from tracker.shown_issues where source_id = of_source and id = c.issue_id offset 0)
+    )
   into changes, have_names
   from tracker.changes(of_source, touched) c;
-  if have_names is not true then
+  have_names := coalesce(have_names, false);
+  perform tracker.lock_names(of_source, have_names);
+  are_noted := exists (select from tracker.history_names where source_id = of_source);
+  delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
+  if are_noted then
+    execute tracker.names_in_changes(
+      '(
+        select c.* from unnest($2) as t (id)
+        cross join lateral (
+          select * from tracker.issue_changelog where source_id = $1 and issue_id = t.id offset 0
+        ) c
+      )'
+    ) using of_source, touched;
+  elsif have_names then
+    execute tracker.names_in_changes('(select * from tracker.issue_changelog where source_id = $1)') using of_source;
+  end if;
+  if not have_names then
     return changes;
   end if;
-  perform tracker.lock_names(of_source, true);
   changes := array(select c from tracker.changes(of_source, touched) c);
   insert into tracker.history_names
   select of_source, n.issue_id, n.field_name, n.kind, n.name, bool_and(n.is_known)
@@ -227,7 +249,7 @@ begin
 end
 $$;
 
--- Notes all names of a source, as the triggers of its tables do for what is written.
+-- Notes all names of a source, as the triggers of its tables do for what is written; those in changes where they are noted.
 create or replace function tracker.find_names(of_source smallint) returns void
 language plpgsql as $$
 begin
@@ -247,7 +269,10 @@ begin
   where btrim(n.name) <> ''
   order by 1, 2, 3, 4
   on conflict do nothing;
-  execute tracker.names_in_changes(format('(select * from tracker.issue_changelog where source_id = %s)', of_source));
+  -- Which of the changes have names of sprints may have become another question.
+  if exists (select from tracker.history_names where source_id = of_source) then
+    execute tracker.names_in_changes('(select * from tracker.issue_changelog where source_id = $1)') using of_source;
+  end if;
 end
 $$;
 

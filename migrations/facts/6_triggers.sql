@@ -62,11 +62,12 @@ begin
 end
 $$;
 
--- Notes the names of written changes that have ids.
+-- Notes the names of changes that go or become others. Those that stay are read where names are needed
+-- (`tracker.changes_with_names`).
 create or replace function tracker.note_names_of_changes() returns trigger
 language plpgsql as $$
 begin
-  execute tracker.names_in_changes('written');
+  execute tracker.names_in_changes('former');
   return null;
 end
 $$;
@@ -242,9 +243,17 @@ begin
         ('update', 'new table as written old table as former'),
         ('delete', 'old table as former')
       ) as t (name, rows)
-      -- Words are never removed, and lists of sprints are never changed in place.
-      where not (name = 'delete' and (kept.keeps = 'names' or kept.name in ('fields', 'statuses', 'sprints')))
-        and not (name = 'update' and kept.name = 'sprint_issues')
+      where case kept.name
+        -- Lists of sprints are never changed in place.
+        when 'sprint_issues' then name <> 'update'
+        -- Names of new changes are read when they are needed.
+        when 'issue_changelog' then kept.keeps <> 'names' or name <> 'insert'
+        -- Words are never removed.
+        when 'fields' then name <> 'delete'
+        when 'statuses' then name <> 'delete'
+        when 'sprints' then name <> 'delete'
+        else kept.keeps <> 'names' or name <> 'delete'
+      end
     loop
       execute format(
         'create or replace trigger keep_%s_after_%s after %s on tracker.%I referencing %s
@@ -255,6 +264,8 @@ begin
   end loop;
 end
 $$;
+
+drop trigger if exists keep_names_after_insert on tracker.issue_changelog;
 
 create or replace trigger keep_facts_after_insert after insert on tracker.value_names referencing new table as written
 for each statement execute function tracker.note_named();
