@@ -1,19 +1,21 @@
 -- Every write to the tables that facts follow from notes its issues, whichever program makes it. Their facts are derived
 -- once, before the transaction ends.
 
+-- The rows of a statement as SQL: those that it wrote, and those that were there before.
+create or replace function tracker.rows_of(statement text) returns text immutable
+return case statement
+  when 'INSERT' then 'written'
+  when 'DELETE' then 'former'
+  else '(select * from written union all select * from former)'
+end;
+
 -- Notes the issues of the written rows; the argument is the column that holds the issue.
 create or replace function tracker.note_issues() returns trigger
 language plpgsql as $$
-declare
-  of_rows text := case tg_op
-    when 'INSERT' then 'select source_id, %1$I as id from written'
-    when 'DELETE' then 'select source_id, %1$I as id from former'
-    else 'select source_id, %1$I as id from written union all select source_id, %1$I from former'
-  end;
 begin
   execute format(
-    'insert into tracker.touched select source_id, ''all'', array_agg(distinct id) from (' || of_rows
-    || ') w group by source_id', tg_argv[0]
+    'insert into tracker.touched select source_id, ''all'', array_agg(distinct %I) from %s w group by source_id',
+    tg_argv[0], tracker.rows_of(tg_op)
   );
   return null;
 end
@@ -118,21 +120,16 @@ $$;
 create or replace function tracker.note_unlisted_sprints() returns trigger
 language plpgsql as $$
 declare
-  of_rows text := case tg_op
-    when 'INSERT' then 'select * from written'
-    when 'DELETE' then 'select * from former'
-    else 'select * from written union all select * from former'
-  end;
   changed record;
 begin
   for changed in execute format(
     'select w.source_id, array_agg(distinct w.sprint_id) as ids
-    from (%s) w
+    from %s w
     join tracker.sprints s on s.source_id = w.source_id and s.id = w.sprint_id and s.state <> ''closed''
     where %s
     group by w.source_id
     order by w.source_id',
-    of_rows,
+    tracker.rows_of(tg_op),
     case tg_table_name
       when 'issue_sprints' then 'w.state = ''closed'' and not exists (
         select from tracker.board_sprints l where l.source_id = w.source_id and l.sprint_id = w.sprint_id

@@ -19,7 +19,7 @@ export const finalDaily = (back: number): Afterwards =>
 export const finalHourly = (back: number): Afterwards =>
   final('ads.report_hourly', `hour_start < ${firstDay(back)} at time zone 'UTC'`);
 
-/** A function of `migrations/facts/5_ads.sql`, which says there what it does. */
+/** A function of `migrations/facts/8_ads.sql`, which says there what it does. */
 const calling = (name: string): string =>
   `select * from ads.${name}($1::smallint, $2::bigint, $3::timestamptz)`;
 
