@@ -104,13 +104,11 @@ const total = {
   ...{ period_start: '2026-01-01', period_end: '2026-01-31' },
   ...{ IMPRESSIONS: 2, CLICKS: 1, REACH: 1, FREQUENCY: 2 },
 };
-const target = {
-  dimension: 'geo_targets.city_ids',
-  id: '1',
-  name: 'n',
-  parent_geo_name: 'p',
-  asked_on: '2026-01-02',
-};
+/** As the reader of names makes it of what a list gives. */
+const target = (name: string): Pattern => ({
+  ...{ dimension: new Leaf(), asked_on: new Leaf('date') },
+  ...platform(name),
+});
 const csvRow = (): Pattern => ({
   DAY: '2026-01-01',
   ...Object.fromEntries(
@@ -174,7 +172,7 @@ const records: Readonly<Record<string, readonly Pattern[]>> = {
   report_hourly: [reportRow('2026-01-01T01:00:00Z')],
   report_lifetime: [reportRow('2026-01-02T00:00:00Z')],
   report_totals: [patternLike(total)],
-  target_names: [patternLike(target)],
+  target_names: ['GeoTarget', 'InterestWithSubtargets', 'ContentPromotionBase'].map(target),
   async_reports: [csvRow()],
   insight_reports: [insight()],
   dags: [patternLike(dag)],
@@ -225,6 +223,10 @@ const leftOut: Readonly<Record<string, readonly (readonly [members: RegExp, why:
   report_daily: parent,
   report_hourly: parent,
   report_lifetime: parent,
+  target_names: [
+    [/^images\./, 'how it is drawn'],
+    [/^subtargets\./, 'rows of their own'],
+  ],
   insight_reports: [[/^rows\.0\.(id|name|status)$/, 'of the campaign or ad set that was requested']],
   dags: [[/^latestDAGRun\.(dagRunId$|newIn)/, 'in the stream dag_runs']],
   dag_runs: [[/^dagRunDetails\.name$/, 'the DAG whose runs were requested']],
