@@ -5,6 +5,7 @@ import type { Advice } from '../../http/advice.ts';
 export const advice: readonly Advice[] = [
   // home-assistant/core#124333, novatorem/novatorem#81; developer.spotify.com, "Refreshing tokens": six months.
   [/invalid_grant|refresh token/i, 'it was revoked or is six months old: docs/guides/spotify-ads.md'],
+  // spotify/web-api#597, novatorem/novatorem#42.
   [/invalid_client/i, 'ADS_CLIENT_ID and ADS_CLIENT_SECRET are not those of one app'],
   // developer.spotify.com, "API calls".
   [
@@ -15,5 +16,4 @@ export const advice: readonly Advice[] = [
   [/user.*not.*(registered|approved)/i, 'add the user under User Management of the app', 'login'],
   // developer.spotify.com, "Ads API quickstart".
   [/\bterms\b|allow-?listed/i, 'accept the terms of the Ads API for this client id, and wait for an hour'],
-  [/\bad account\b/i, 'give the Spotify account a role in this ad account, in Ads Manager'],
 ];
