@@ -3,8 +3,8 @@ import { startTracker } from '../simulators/jira/server.ts';
 import { status } from '../simulators/shared/faults.ts';
 
 /**
- * The tracker of the bench, in a process of its own: prints its address, then obeys lines of JSON. `single`: it gives long lists issue by
- * issue only.
+ * The tracker of the bench, in a process of its own. It prints its address and then obeys lines of JSON.
+ * `single`: it gives long lists issue by issue only.
  */
 const [issues, latencyMs, longEvery, lists] = process.argv.slice(2);
 const tracker = await startTracker({
@@ -26,7 +26,10 @@ console.log(JSON.stringify({ url: tracker.url, email: tracker.email, token: trac
 const { store } = tracker.state;
 let counted = 0;
 
-/** Changes a number of issues at a fixed distance from each other. A label shows on no other issue: the pages that are already written stay. */
+/**
+ * Changes a number of issues at a fixed distance from each other. A label shows on no other issue: the pages
+ * that are already written stay.
+ */
 const change = (count: number, step: number): void => {
   for (let i = 0; i < count; i += 1)
     tracker.state.addLabel(store.keyOf((i * step) % store.size), `touched-${count}`);
