@@ -30,7 +30,7 @@ comment on column tracker.issue_status_intervals.issue_id is 'The issue, see tra
 comment on column tracker.issue_status_intervals.sequence is 'Place of the stay in the history of the issue, from 0.';
 comment on column tracker.issue_status_intervals.project_id is 'The project the issue is in today: the one that tracker.flow_daily counts it in.';
 comment on column tracker.issue_status_intervals.status_ref is 'Status id as the changelog has it, see tracker.statuses.id; null: not known.';
-comment on column tracker.issue_status_intervals.status_text is 'Name of the status when it was entered; null where no change tells it.';
+comment on column tracker.issue_status_intervals.status_text is 'Name of the status when it was entered; null where no change names it.';
 comment on column tracker.issue_status_intervals.category is 'todo, in_progress, done or unknown, as the status means today.';
 comment on column tracker.issue_status_intervals.previous_category is 'Category of the stay before; null for the first.';
 comment on column tracker.issue_status_intervals.entered_at is 'When the issue entered the status (UTC).';

@@ -41,7 +41,7 @@ create type tracker.field_change as (
 create or replace function tracker.reporting_day(moment timestamptz) returns date
 immutable parallel safe return (moment at time zone ops.reporting_time_zone())::date;
 
--- Story points as a change tells them; null where that is no number.
+-- Story points from the text of a change; null where it is no number.
 create or replace function tracker.points_of(value text) returns numeric immutable parallel safe
 return (case when value ~ '^-?[0-9]{1,13}(\.[0-9]+)?$' then value::numeric end)::numeric(18, 4);
 

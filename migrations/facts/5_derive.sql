@@ -315,8 +315,8 @@ begin
 end
 $$;
 
--- Until the end of the transaction. Who reads names for changes that have no ids takes the lock alone; who adds names
--- shares it, and then touches what was read before.
+-- Until the end of the transaction. A transaction that reads names for changes without ids takes the lock alone. One that
+-- adds names or derives other changes shares it; if its names are new, it also touches the issues that lacked them.
 create or replace function tracker.lock_names(of_source smallint, alone boolean) returns void
 language plpgsql as $$
 begin
