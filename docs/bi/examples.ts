@@ -239,7 +239,7 @@ where is_late and night_date >= current_date - 30 order by 2 desc, 1`,
   {
     view: 'linked_campaign_spend_daily',
     asks: 'What did the campaigns of each issue spend?',
-    sql: `select issue_key, currency, sum(allocated_spend) from bi.linked_campaign_spend_daily
+    sql: `select linked_issue_key, currency, sum(allocated_spend) from bi.linked_campaign_spend_daily
 group by issue_source, linked_issue_id, 1, 2 order by 3 desc`,
   },
   {

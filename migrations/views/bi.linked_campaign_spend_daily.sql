@@ -6,7 +6,7 @@ select
   p.campaign_name,
   l.to_source as issue_source,
   l.to_id as linked_issue_id,
-  l.to_name as issue_key,
+  l.to_name as linked_issue_key,
   p.currency,
   (round(p.spend * l.place / l.places, 6) - round(p.spend * (l.place - 1) / l.places, 6))::numeric(28,6)
     as allocated_spend,
@@ -37,7 +37,7 @@ comment on column bi.linked_campaign_spend_daily.campaign_id is 'Campaign id.';
 comment on column bi.linked_campaign_spend_daily.campaign_name is 'Name of the campaign.';
 comment on column bi.linked_campaign_spend_daily.issue_source is 'The source of the issue, see ops.sources.name.';
 comment on column bi.linked_campaign_spend_daily.linked_issue_id is 'The issue, see bi.issues.issue_id (of issue_source).';
-comment on column bi.linked_campaign_spend_daily.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.linked_campaign_spend_daily.linked_issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
 comment on column bi.linked_campaign_spend_daily.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
 comment on column bi.linked_campaign_spend_daily.allocated_spend is 'Spend of the campaign and day, by the number of its issues; adds up over rows of one currency.';
 comment on column bi.linked_campaign_spend_daily.allocated_impressions is 'Impressions of the campaign and day, allocated in the same way; adds up over rows of this view.';

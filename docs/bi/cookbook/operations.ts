@@ -96,7 +96,7 @@ order by source, table_name, record_name;`,
       title: 'Which issue belongs to which campaign?',
       about:
         'A campaign whose name carries an issue key belongs to the issue, with what it spent; the spend of one with several issues is allocated evenly. Other patterns are rows of `ref.link_patterns`.',
-      sql: `select l.issue_key, i.status, l.campaign_name, l.currency, sum(l.allocated_spend) as spend
+      sql: `select l.linked_issue_key as issue_key, i.status, l.campaign_name, l.currency, sum(l.allocated_spend) as spend
 from bi.linked_campaign_spend_daily l
 join bi.issues i on i.source = l.issue_source and i.issue_id = l.linked_issue_id
 group by l.source, l.campaign_id, l.linked_issue_id, 1, 2, 3, 4

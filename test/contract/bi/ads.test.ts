@@ -128,7 +128,13 @@ test('every view with an amount says its currency', async () => {
       `select table_name from information_schema.columns where table_schema = 'bi' and column_name = 'currency' order by 1`,
     ),
   ).toEqual(
-    [...views, ['ad_accounts'], ['ad_level_checks'], ['report_revisions']].map((name) => name).sort(),
+    [
+      ...views.flat(),
+      ...['ad_accounts', 'ad_level_checks', 'linked_campaign_spend_daily', 'report_revisions'],
+      'target_performance_daily',
+    ]
+      .sort()
+      .map((name) => [name]),
   );
 });
 
