@@ -18,9 +18,9 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/connector.ts': 115,
   engine: 2932,
   load: 1524,
-  queries: 771,
-  bi: 441,
-  warehouse: 790,
+  queries: 915,
+  bi: 680,
+  warehouse: 1064,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_104;
+export const limit = 25_667;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

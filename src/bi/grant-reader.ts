@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { Misconfigured, saidBy } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { codeOf } from '../warehouse/pg-errors.ts';
+import { targetOf, urlFor } from '../warehouse/routes.ts';
 
 export interface ReaderOptions {
   /** Whether it may read `bi_pii`, too. */
@@ -16,6 +17,7 @@ export interface ReaderOptions {
 export interface GrantedReader {
   /** How to connect; with the password only where it was made now. */
   readonly url: string;
+  readonly hasPassword: boolean;
   readonly exists: boolean;
   readonly isNew: boolean;
   /** Statements that changed something. */
@@ -54,7 +56,8 @@ export async function grantReader(
     for (const { statement, isOurs } of await missing()) if (isOurs) await run(statement);
   const left = [...denied, ...(await missing()).map(({ statement }) => statement)];
   return {
-    url: urlOf(url.reveal(), name, password),
+    url: urlFor(targetOf(url.reveal()), name, password ?? ''),
+    hasPassword: password !== undefined,
     exists: !isNew || denied.length === 0,
     isNew,
     done: done.filter((statement) => !left.includes(statement)),
@@ -100,12 +103,4 @@ function scramVerifier(password: string): string {
   const keyOf = (what: string): Buffer => crypto.createHmac('sha256', salted).update(what).digest();
   const stored = crypto.createHash('sha256').update(keyOf('Client Key')).digest('base64');
   return `SCRAM-SHA-256$4096:${salt.toString('base64')}$${stored}:${keyOf('Server Key').toString('base64')}`;
-}
-
-function urlOf(owner: string, name: string, password = ''): string {
-  const url = new URL(owner);
-  url.username = encodeURIComponent(name);
-  url.password = password;
-  for (const param of ['user', 'password', 'options']) url.searchParams.delete(param);
-  return url.href;
 }

@@ -12,8 +12,7 @@ import { dateOf } from './run.ts';
 const grantReader: Verb<ReaderOptions & { name: string }> = async (context, { name, ...wanted }) => {
   const warehouse = await filled(context);
   const { grantReader } = await import('../bi/grant-reader.ts');
-  const { url, exists, isNew, done, left } = await grantReader(warehouse, name, wanted);
-  const hasPassword = new URL(url).password !== '';
+  const { url, hasPassword, exists, isNew, done, left } = await grantReader(warehouse, name, wanted);
   const code = left.length === 0 ? exit.ok : exists ? exit.partly : exit.failed;
   const rest = [
     context.out.paint('yellow', 'This user may not do the rest; let an administrator run:'),

@@ -16,7 +16,7 @@ import { reaches, unprivileged, usable } from './native.ts';
 export interface Embedded {
   /** Connection string with its password, for psql and BI tools on this machine. */
   readonly url: string;
-  /** The same for `connect`: PGOPTIONS of the environment, made for other servers, does not hold for this one. */
+  /** The same for `connect`: what the environment says (PGOPTIONS, PGSERVICE), made for other servers, does not hold for this one. */
   readonly own: string;
   readonly port: number;
   /** The data directory. */
@@ -104,8 +104,8 @@ async function open(inside: string, cluster: Cluster, use: Held, options: Option
   const port = await serve(cluster, options);
   // sslmode is stated, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
   const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
-  // Options that are not empty replace all that the environment says: roles, paths, and that nothing may be written.
-  const own = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=off')}`;
+  // An empty service keeps the environment out. Options must not be empty: else pg takes those of PGOPTIONS.
+  const own = `${url}&service=&options=${encodeURIComponent('-c default_transaction_read_only=off')}`;
   const over = new AbortController();
   const watched = watch(cluster, port, options, over.signal);
   const leave = async (): Promise<void> => {

@@ -5,8 +5,9 @@ import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
-import { address, connectionString, withoutTls } from './address.ts';
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
+import { targetOf } from './routes.ts';
+import { OtherServer, Way } from './way.ts';
 import { withRetry } from './with-retry.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
@@ -21,6 +22,8 @@ export interface Warehouse {
   readonly url: Secret;
   /** `host:port/database`, fit for logs. */
   readonly address: string;
+  /** How the line is protected, for people. */
+  readonly line: string;
   /** Ends every connection; one that is still in use a second later is cut. Calling it again does nothing. */
   close(): Promise<void>;
 }
@@ -45,29 +48,29 @@ export interface ConnectOptions {
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
   const { retryMs = 30_000, signal } = options;
-  let target = connectionString(url);
+  const target = targetOf(url);
+  const way = new Way(target.routes);
   const attempt = async (): Promise<Warehouse> => {
     signal?.throwIfAborted();
-    const warehouse = open(target, url, options);
+    const tried = way.current;
+    const warehouse = open(way, url, options);
     try {
       await examine(warehouse);
       return warehouse;
     } catch (error) {
       await warehouse.close();
-      const plain = withoutTls(target, error);
-      if (plain === undefined) throw error;
-      target = plain;
+      if (way.current === tried || way.current === target.routes[0]) throw error;
       return attempt();
     }
   };
   const pauses = { totalMs: retryMs, firstMs: 100, longestMs: 3_000 };
   return withRetry(attempt, pauses, isPassing, signal).catch((error: unknown) => {
     signal?.throwIfAborted();
-    throw isPassing(error) ? unreachable(error, address(target)) : refusal(error, address(target));
+    throw isPassing(error) ? unreachable(error, target.address) : refusal(error, way.current.address);
   });
 }
 
-function open(target: string, url: string, options: ConnectOptions): Warehouse {
+function open(way: Way, url: string, options: ConnectOptions): Warehouse {
   const { statementTimeout = 300_000, silenceMs = 10_000, max = 8, applicationName = 'tidemark' } = options;
   const sockets = new Set<net.Socket>();
   const stream = (): net.Socket => {
@@ -76,8 +79,9 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     return socket.once('close', () => sockets.delete(socket));
   };
   const pool = new pg.Pool({
-    ...{ connectionString: target, Client: CutOnSilence, stream, types, max },
-    ...{ application_name: applicationName, connectionTimeoutMillis: 15_000, idleTimeoutMillis: 30_000 },
+    ...{ Client: clientOn(way), stream, types, max },
+    ...{ fallback_application_name: applicationName, idleTimeoutMillis: 30_000 },
+    connectionTimeoutMillis: way.current.login.connectionTimeoutMillis,
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
     ...(statementTimeout > 0 && { query_timeout: statementTimeout + silenceMs }),
     onConnect: (client) => prepare(client, statementTimeout),
@@ -92,7 +96,8 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     });
     return closed;
   };
-  return { db: databaseOver(pool, options), pool, url: new Secret(url), address: address(target), close };
+  const { address, line } = way.current;
+  return { db: databaseOver(pool, options), pool, url: new Secret(url), address, line, close };
 }
 
 /** How long `close` waits for statements under way, in milliseconds. */
@@ -158,7 +163,10 @@ async function prepare(client: pg.ClientBase, statementTimeout: number): Promise
 /** What makes a server unfit, as an SQL condition, and what the user can do; the first that holds counts. */
 const demands: readonly (readonly [unfit: string, what: string])[] = [
   [`current_setting('server_version_num')::int < 140000`, 'Tidemark needs Postgres 14 or newer'],
-  ['pg_is_in_recovery()', 'it is a read-only replica: set DATABASE_URL to its primary server'],
+  [
+    'pg_is_in_recovery()',
+    'it is a read-only replica: name its primary in DATABASE_URL, or all hosts and target_session_attrs=read-write',
+  ],
   [
     `current_setting('transaction_read_only') = 'on'`,
     'it is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL',
@@ -206,3 +214,34 @@ class CutOnSilence extends pg.Client {
     });
   }
 }
+
+/** A client that takes the current route to the warehouse. */
+const clientOn = (way: Way) =>
+  class extends CutOnSilence {
+    readonly #route = way.current;
+
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, ...way.current.login });
+    }
+
+    override connect(): Promise<this>;
+    override connect(callback: (error: Error | null, client?: this) => void): void;
+    override connect(callback?: (error: Error | null, client?: this) => void): unknown {
+      const connected = this.#connect();
+      return callback ? void connected.then((client) => callback(null, client), callback) : connected;
+    }
+
+    async #connect(): Promise<this> {
+      const { demand, address } = this.#route;
+      try {
+        await super.connect();
+        if (demand === 'true') return this;
+        const { rows } = await this.query(`select where ${demand}`);
+        if (rows.length > 0) return this;
+        void this.end();
+        throw new OtherServer(`${address} is not a server that target_session_attrs asks for`);
+      } catch (error) {
+        throw way.after(this.#route, error);
+      }
+    }
+  };

@@ -40,18 +40,26 @@ export const diskFull = '53100';
 /** True if the server answers and nothing can be written there. */
 export const isUnwritable = (error: unknown): boolean => [readOnly, diskFull].includes(codeOf(error) ?? '');
 
+/** Codes of Node and OpenSSL. */
+const certificate = /^\S*(CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL)/;
+
+/** True if the same server may be reached with TLS, or without it: it has none, its certificate is not accepted, or it refuses such a line. */
+export const isOfLine = (error: unknown): boolean =>
+  /^(28000|EPROTO)/.test(codeOf(error) ?? '') ||
+  certificate.test(codeOf(error) ?? '') ||
+  /SSL connection/.test(saidBy(error));
+
 type Kind = typeof AuthFailed | typeof Misconfigured;
 
 /** What to do about a refused login, by its code or by pg's own words; the first that matches counts. */
 const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] = [
   [/^28P01/, AuthFailed, 'the user or the password is wrong: correct DATABASE_URL'],
   [/^28000/, AuthFailed, "this user is not let in: correct DATABASE_URL, or the server's pg_hba.conf"],
-  [/client password must be a string/, AuthFailed, 'it asks for a password, and DATABASE_URL has none'],
   [/^3D000/, Misconfigured, 'there is no such database: create it (createdb) or correct DATABASE_URL'],
   [/^42501/, Misconfigured, 'grant this user CONNECT on the database, or take another user in DATABASE_URL'],
   [/does not support SSL/, Misconfigured, 'it has no TLS: use sslmode=disable or prefer in DATABASE_URL'],
   [
-    /^\S*(CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL)/,
+    certificate,
     Misconfigured,
     "the server's certificate is not accepted: add sslrootcert=FILE to DATABASE_URL, or sslmode=require to encrypt without verifying",
   ],

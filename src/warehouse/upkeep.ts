@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { targetOf } from './routes.ts';
 
 /**
  * Vacuums and analyzes the tables of a database that are due, the catalogue's among them; gives their names. A table that another session has
@@ -11,8 +12,8 @@ import pg from 'pg';
  */
 export async function tidyTables(url: string, signal?: AbortSignal): Promise<readonly string[]> {
   const done: string[] = [];
-  const config = { connectionString: url, application_name: 'tidemark upkeep' };
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: 10_000 });
+  const { login } = targetOf(url).routes[0];
+  const client = new pg.Client({ ...login, application_name: 'tidemark upkeep' });
   // A connection that breaks fails the statement under way.
   client.on('error', () => undefined);
   try {

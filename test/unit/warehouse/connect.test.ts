@@ -13,7 +13,6 @@ import {
   WarehouseFull,
 } from '../../../src/core/errors.ts';
 import { freePort } from '../../../src/embedded/embedded.ts';
-import { connectionString } from '../../../src/warehouse/address.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { asOwner, emptyDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
@@ -252,13 +251,21 @@ test('a process that ends while the server is away ends with its reason, within 
   await warehouse.close();
 });
 
-test.each([
-  ['mysql://u:hunter2@h/d', /Postgres URL/],
-  ['host=localhost password=hunter2', /Postgres URL/],
-  ['postgres://u:hunter2@h/d?sslmode=maybe', /sslmode=maybe/],
-  ['postgres://u:hun/ter2@h/d', /percent-encoded/],
-])('%s is refused without quoting its password', (url, why) => {
-  expect(() => connectionString(url)).toThrow(Misconfigured);
-  expect(() => connectionString(url)).toThrow(why);
-  expect(() => connectionString(url)).not.toThrow(/hunter2|ter2/);
+test('a server that goes away for good is replaced by the next host, which takes every later connection', async () => {
+  const to = { host: '127.0.0.1', port: Number(new URL(database.url).port) };
+  const [first, second] = [await proxy(to), await proxy(to)];
+  const hosts = `127.0.0.1:${first.port},127.0.0.1:${second.port}`;
+  const warehouse = await connect(database.url.replace(`127.0.0.1:${to.port}`, hosts), { max: 2 });
+  onTestFinished(() => warehouse.close());
+  expect([first.connections > 0, second.connections]).toEqual([true, 0]);
+  await first.close();
+  await until('the pool noticed', () => warehouse.pool.totalCount === 0);
+  expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
+  const moved = second.connections;
+  expect(moved).toBeGreaterThan(0);
+  second.cut();
+  await until('the pool noticed', () => warehouse.pool.totalCount === 0);
+  expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
+  expect(second.connections).toBeGreaterThan(moved);
+  await second.close();
 });
