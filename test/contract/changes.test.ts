@@ -156,15 +156,27 @@ describe('without `updated` in queries', () => {
   });
 });
 
-test('a search index that lags behind the writes loses no change', async () => {
-  const { state, clock } = await synced({ dialect: 'vendor', indexLagMs: 2 * hour });
+test.each([
+  ['', undefined],
+  [', nor does a record that is dated in the future', '2999-01-01'],
+  [', nor does a record that is dated a moment after the last sync', '1 ms'],
+])('a search index that lags behind the writes loses no change%s', async (_, newest) => {
+  const { state, clock } = await synced({ dialect: 'vendor', indexLagMs: 6 * hour });
+  const exact = { deps: { lookbackMs: hour } };
+  const [changed = '', dated = ''] = byAge();
   clock.advance(hour);
-  state.update(byAge()[0] ?? '', { summary: 'Not in the index yet' });
-  await rig.sync(issues);
+  state.update(changed, { summary: 'Not in the index yet' });
+  // Longer than the lookback.
+  clock.advance(4 * hour);
+  await rig.sync(issues, exact);
   expect(await issueDifferences(rig)).not.toEqual([]);
-  clock.advance(3 * hour);
-  await rig.sync(issues);
-  expect(await issueDifferences(rig)).toEqual([]);
+  const mark = "(select watermark from ops.checkpoints where stream = 'issues')";
+  const at = newest === '1 ms' ? `${mark} + interval '1 ms'` : `'${newest}'::timestamptz`;
+  if (newest !== undefined)
+    await rig.rows(`update tracker.issues set updated_at = ${at} where id = $1`, [dated]);
+  clock.advance(4 * hour);
+  await rig.sync(issues, exact);
+  expect((await issueDifferences(rig)).filter((line) => !line.includes(dated))).toEqual([]);
 });
 
 test('a backfill writes its half-open window alone and moves no checkpoint', async () => {

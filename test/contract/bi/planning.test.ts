@@ -34,6 +34,9 @@ const { insert, read, shows } = reading(async () => {
       version(3, 'fix', 1, `'1.0', true, false, '2024-03-02'`),
       version(4, 'fix', 2, `'2.0', false, false, '2024-03-02'`),
       version(6, 'affected', 3, `'3.0', false, false, null`),
+      // Affected only: done without an estimate, and in progress.
+      version(4, 'affected', 3, `'3.0', false, false, null`),
+      version(2, 'affected', 3, `'3.0', false, false, null`),
       version(7, 'fix', 4, `'of a deleted issue', false, false, null`),
       version(8, 'fix', 5, `'of a hidden issue', false, false, null`),
     ],
@@ -61,14 +64,14 @@ const { insert, read, shows } = reading(async () => {
   );
 });
 
-test('a version has the progress of its live issues, and says what was read of it last', () =>
+test('a version has the progress of the live issues it releases, not of those it affects, and says what was read of it last', () =>
   shows(
-    `select version_name, project_key, is_released, release_date::text, is_overdue, issues, open_issues, done_issues,
+    `select version_name, project_key, is_released, release_date::text, is_overdue, issues, open_issues, in_progress_issues, done_issues,
       unestimated_issues, story_points, done_story_points, done_issues_ratio, affected_issues from bi.versions order by version_id`,
     [
-      '1.0 | PROJ | true | 2024-03-02 | false | 3 | 2 | 1 | 0 | 11.5000 | 8.0000 | 0.3333 | 1',
-      '2.0 | PROJ | false | 2024-03-02 | true | 1 | 0 | 1 | 1 | - | - | 1.0000 | 0',
-      '3.0 | PROJ | false | - | false | 0 | 0 | 0 | 0 | - | - | - | 1',
+      '1.0 | PROJ | true | 2024-03-02 | false | 3 | 2 | 1 | 1 | 0 | 11.5000 | 8.0000 | 0.3333 | 1',
+      '2.0 | PROJ | false | 2024-03-02 | true | 1 | 0 | 0 | 1 | 1 | - | - | 1.0000 | 0',
+      '3.0 | PROJ | false | - | false | 0 | 0 | 0 | 0 | 0 | - | - | - | 3',
     ],
   ));
 

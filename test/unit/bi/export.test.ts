@@ -167,6 +167,42 @@ test('CSV has nothing for null and "" for an empty text', async () => {
   );
 });
 
+test.each(['parquet', 'csv'] as const)(
+  'an export (%s) is one snapshot, also while a sync commits',
+  async (format) => {
+    const { pool } = database.warehouse;
+    // A view that is read only once the lock is free.
+    await pool.query(`create view bi.just_one as select 1 as n from (select pg_advisory_xact_lock_shared(9)) locked;
+      create table public.numbers as select 1 as n;
+      create view bi.aa_numbers as select * from public.numbers; create view bi.zz_numbers as select * from public.numbers`);
+    onTestFinished(async () => {
+      await pool.query(`drop view bi.just_one, bi.aa_numbers, bi.zz_numbers; drop table public.numbers;
+        delete from ops.run_streams where stream = 'boards'`);
+    });
+    const sync = await pool.connect();
+    try {
+      await sync.query('select pg_advisory_lock(9)');
+      const views = ['aa_numbers', 'just_one', 'stream_runs', 'zz_numbers'];
+      const exporting = exported(`snapshot-${format}`, { format, views });
+      const isWaiting = "select from pg_locks where locktype = 'advisory' and not granted";
+      await expect.poll(async () => (await pool.query(isWaiting)).rowCount, { interval: 5 }).toBe(1);
+      await sync.query(`begin; insert into public.numbers values (2);
+        insert into ops.run_streams (run_id, source_id, stream, status, started_at, expected, fetched, landed)
+          values (1, 1, 'boards', 'ok', now(), 7, 7, 7); commit; select pg_advisory_unlock(9)`);
+      const manifest = await exporting;
+      const before = { aa_numbers: 1, just_one: 1, stream_runs: 1, zz_numbers: 1 };
+      expect(Object.fromEntries(manifest.views.map(({ name, rows }) => [name, rows]))).toEqual(before);
+      expect(manifest.streams).toMatchObject([{ stream: 'issues' }]);
+      const after = await exported(`after-${format}`, { format, views });
+      const more = { ...before, aa_numbers: 2, stream_runs: 2, zz_numbers: 2 };
+      expect(Object.fromEntries(after.views.map(({ name, rows }) => [name, rows]))).toEqual(more);
+      expect(after.streams).toHaveLength(2);
+    } finally {
+      sync.release(true);
+    }
+  },
+);
+
 test('an export is replaced as a whole, or not at all', async () => {
   await exported('again', { views: ['calendar', 'issues'] });
   const folder = path.join(root, 'again');

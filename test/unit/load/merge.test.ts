@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Fenced } from '../../../src/core/errors.ts';
 import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
+import type { Load } from '../../../src/load/load.ts';
 import { pruneRejects } from '../../../src/load/rejects.ts';
 import { batchOf, loadBatch, memberFlow, members, openLab, thing, thingFlow } from './things.ts';
 
@@ -205,6 +206,42 @@ describe('an entity whose record in a complete listing is rejected', () => {
     await put([thing(1, 'good', 11n)], { runId: '11' });
     expect(await rows('select status from ops.rejects')).toEqual([['resolved']]);
   });
+});
+
+test('a good slice resolves the rejects of its own days and owner, and no other', async () => {
+  const span = (from: string, to: string, partition?: Readonly<Record<string, string>>) => ({
+    window: { field: 'day' as const, from: new Date(from), to: new Date(to) },
+    ...(partition && { partition }),
+  });
+  const own = { club_id: 'a' };
+  const slices = {
+    'all of its days': span('2026-06-10', '2026-06-20', own),
+    'one of its days': span('2026-06-19', '2026-06-20', own),
+    'the day before': span('2026-06-09', '2026-06-10', own),
+    'the day after': span('2026-06-20', '2026-06-21', own),
+    'its days and one before': span('2026-06-09', '2026-06-20', own),
+    'its days and one after': span('2026-06-10', '2026-06-21', own),
+    'its days of another owner': span('2026-06-10', '2026-06-20', { club_id: 'b' }),
+    'its days without an owner': span('2026-06-10', '2026-06-20'),
+  };
+  const why = { stage: 'transform', code: 'bad_integer', field: 'n', message: 'bad' } as const;
+  const rejected = batchOf(memberFlow, []);
+  for (const [text, slice] of Object.entries(slices))
+    rejected.reject({ ...why, key: '', slice, payload: Buffer.from(text) });
+  await loadBatch(lab.warehouse, rejected, { runId: '1' });
+  const days = { column: 'day', from: new Date('2026-06-10'), to: new Date('2026-06-20') };
+  const still = () =>
+    rows("select convert_from(payload, 'UTF8') from ops.rejects where status = 'open' order by reject_id");
+  const good = (how: Partial<Load>) =>
+    loadBatch(lab.warehouse, batchOf({ ...memberFlow, absent: 'keep' }, []), {
+      ...{ runId: '2', lists: { equal: own, days } },
+      ...how,
+    });
+  await good({ resolves: false });
+  await good({ runId: '1' });
+  expect((await still()).flat()).toEqual(Object.keys(slices));
+  await good({});
+  expect((await still()).flat()).toEqual(Object.keys(slices).slice(2));
 });
 
 test('a batch whose lease is lost leaves no trace', async () => {

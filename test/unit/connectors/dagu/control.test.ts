@@ -56,6 +56,8 @@ const driven = async (steps = 1): Promise<unknown> => {
   }
   return (await pool.query('select status, engine_status, error from ops.handoffs')).rows;
 };
+const aDayPasses = () =>
+  database.warehouse.pool.query("update ops.handoffs set starting_at = starting_at - interval '1 day'");
 
 describe.each([
   { name: 'the contract', options: { dialect: 'contract' }, ids: false },
@@ -105,6 +107,26 @@ describe.each([
     expect(run?.params).toMatch(/^RUN_ID=7 TO=\S+$/);
     simulator.state.finish('reports', run?.id ?? '', 'succeeded');
     expect(await driven()).toEqual([{ status: 'succeeded', engine_status: 'succeeded', error: null }]);
+  });
+
+  test.each([
+    ['levitating', 'started', null],
+    ['not_started', 'started', null],
+    [
+      'levitating',
+      'unknown',
+      expect.stringContaining('says "levitating" of the run, which is no known state'),
+    ],
+  ])('a hand-off whose run ends as %s is %s, never a success', async (word, status, error) => {
+    await open(options);
+    await handOver(true);
+    await driven(2);
+    const [run] = simulator.state.dag('reports').runs;
+    simulator.state.finish('reports', run?.id ?? '', word);
+    if (status === 'unknown') await aDayPasses();
+    expect(await driven()).toEqual([
+      { status, engine_status: status === 'started' ? word : 'running', error },
+    ]);
   });
 });
 

@@ -191,11 +191,29 @@ describe.each(['contract', 'dagu-v2', 'dagu-2.x'] as const)('an engine (%s)', (d
     for (const { headers } of accepted.engine.log) expect(headers.authorization).toBe(header);
   });
 
-  test('an active run that vanishes is marked gone once, and comes back if it does', async () => {
+  test('a run in an unknown state is read again, however old it is: it is not over', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    const run = state.start('load');
+    state.finish('load', run.id, 'levitating');
+    await rig.sync();
+    clock.advance(4 * day);
+    const [step] = run.steps;
+    Object.assign(step ?? {}, { status: 'failed' });
+    expect(await rig.sync()).toMatchObject(succeeded);
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+
+  test.each([
+    ['active', 'running'],
+    ['unknown', 'levitating'],
+  ])('an %s run that vanishes is marked gone once, and comes back if it does', async (_, word) => {
     const rig = await stage(options, ['load']);
     const { state, clock } = rig.engine;
     state.add('load');
     const run = state.start('load', { params: 'A=1' });
+    if (word !== 'running') state.finish('load', run.id, word);
     await rig.sync();
     const content = () =>
       rig.rows(

@@ -159,6 +159,19 @@ test('a token is renewed shortly before it expires, without a refusal', async ()
   expect(ads.fired).not.toContain('status 401');
 });
 
+test.each([60, 45, 1])('a token that lives %i s is used until the last tenth of its life', async (life) => {
+  const tokens = await issuer(undefined, life);
+  let clock = 0;
+  const http = client((await platform()).url, tokens.tokenUrl, { http: { now: () => clock } });
+  await many(http, 3);
+  clock = life * 899;
+  await many(http, 3);
+  expect(tokens.issued()).toBe(1);
+  clock = life * 901;
+  await many(http, 3);
+  expect(tokens.issued()).toBe(2);
+});
+
 const invalid_grant = {
   error: 'invalid_grant',
   error_description: `${secrets.refresh} of client-1:${secrets.client} is unknown`,
