@@ -170,7 +170,7 @@ function lineageBlocks({ out }: Context, found: Lineage, key: string): readonly 
     { fields: Object.fromEntries(values) },
     '',
     { fields: origin },
-    { fields: slice ?? {}, keys: 'partition field from to walk receipt' },
+    { fields: slice ?? {}, keys: 'stream partition field from to walk receipt' },
     { rows: found.children.filter(({ rows }) => rows > 0), keys: 'table rows' },
     { rows: found.rejects, keys: 'rejectId status code lastSeenAt message' },
   ];

@@ -106,6 +106,8 @@ export class Batch {
    * children that were read whole: rejects of these names and parts may be resolved.
    */
   readonly names: (readonly [name: string, part: string])[] = [];
+  /** When its records were fetched. */
+  readonly moments = new Set<Instant>();
   /** Records given so far, good or bad. */
   received = 0;
   /** Child rows given so far, and parts of records that could not become any. */
@@ -190,6 +192,7 @@ export class Batch {
       endSpan: this.spans.length / 3,
       rejects: rejectPart && first && bad.map(rejectPart),
     });
+    this.moments.add(fetchedAt);
     for (const note of notes) this.notes.add(note);
     for (const row of mapped.mentions ?? []) this.#mention(row);
     for (const row of nested.mentions ?? []) this.#mention(row);
@@ -204,12 +207,13 @@ export class Batch {
   }
 
   /** Counts in what another batch counted, without its rows. */
-  include({ received, deduplicated, rejects, notes, names, mentions }: Batch): void {
+  include({ received, deduplicated, rejects, notes, names, moments, mentions }: Batch): void {
     this.received += received;
     this.deduplicated += deduplicated;
     this.rejects.push(...rejects);
     this.names.push(...names);
     for (const note of notes) this.notes.add(note);
+    for (const moment of moments) this.moments.add(moment);
     for (const [key, row] of mentions) this.mentions.set(key, row);
   }
 

@@ -17,14 +17,14 @@ export interface Lineage {
   readonly syncedAt: string | null;
   /** The run that wrote this content; null if it was deleted from the history. */
   readonly run: RunLine | null;
-  /** The part of the source that run read it in. */
+  /** The part of the source that run read it in; null for a row that other rows made, and once the slice was forgotten. */
   readonly slice: LineageSlice | null;
   readonly source: LineageSource | null;
   readonly children: readonly { readonly table: string; readonly rows: number }[];
   readonly rejects: readonly Reject[];
 }
 
-interface LineageSlice extends Omit<BadSlice, 'stream' | 'status' | 'error'> {
+interface LineageSlice extends Omit<BadSlice, 'status' | 'error'> {
   readonly walk: string;
   /** The field the window is on; null where the stream is listed whole. */
   readonly field: string | null;
@@ -76,7 +76,8 @@ async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | u
   if (!row) return undefined;
   const ids = keyColumns(table).map(({ column }) => text(row[column]));
   const id = ids.length === 1 ? ids[0] : undefined;
-  const source = await sourceOf(db, table);
+  const slice = await sliceOf(db, row);
+  const source = await sourceOf(db, table, slice?.stream);
   const runId = text(row._run_id);
   const names = [...new Set([...ids, ids.join('/'), text(row.key), key])].filter((each) => each !== '');
   const isFormer = sql`${sql.ref(pointer(table))}::text = ${id ?? null} and key <> ${text(row.key)}`;
@@ -89,7 +90,7 @@ async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | u
     deletedAt: text(row._deleted_at) || null,
     syncedAt: text(row._synced_at) || null,
     run: runId === '' ? null : ((await run(db, runId)) ?? null),
-    slice: source === null || runId === '' ? null : await sliceOf(db, table, source.stream, row, runId),
+    slice,
     source,
     children: id === undefined ? [] : await childrenOf(db, table, id),
     rejects: where === null ? [] : await rejects(db, where),
@@ -174,8 +175,8 @@ async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['ch
   );
 }
 
-/** The stream that lands in the table, or else the one that lands in the table this one's rows belong to. */
-async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
+/** The stream that wrote, else the one that lands in the table, else the one that lands in the table this one's rows belong to. */
+async function sourceOf(db: Db, table: Table, wrote: string | undefined): Promise<LineageSource | null> {
   const found = await query(db)<LineageSource & { readonly target: string }>`
     select src.name, s.stream, s.target, s.endpoint, src.base_url
     from ops.streams s join ops.sources src using (source_id)
@@ -188,27 +189,22 @@ async function sourceOf(db: Db, table: Table): Promise<LineageSource | null> {
     return schema === table.schema ? at + (at < 0 ? 0 : 1) : -1;
   };
   const [first] = found
-    .filter(({ target }) => rank(target) >= 0)
-    .sort((a, b) => rank(a.target) - rank(b.target));
+    .filter(({ stream, target }) => stream === wrote || rank(target) >= 0)
+    .sort(
+      (a, b) => Number(b.stream === wrote) - Number(a.stream === wrote) || rank(a.target) - rank(b.target),
+    );
   if (first === undefined) return null;
   const { target: _, ...source } = first;
   return source;
 }
 
-async function sliceOf(db: Db, { sourceId }: Table, stream: string, row: Row, runId: string) {
-  const [found] = await query(db)<LineageSlice>`
-    select w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
+/** The slice whose batch brought the content of the row: a row has the moment of its reading, or of the commit that removed it. */
+async function sliceOf(db: Db, { _run_id, _synced_at }: Row) {
+  const found = await query(db)<LineageSlice>`
+    select w.stream, w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
       s.expected::float8, s.fetched::float8, s.landed::float8, s.finished_at
-    from ops.slices s
-    join ops.walks w using (walk_id)
-    cross join (select ${JSON.stringify(row)}::jsonb as content) r
-    cross join lateral (select (r.content ->> (w.field || '_at'))::timestamptz as at) instant
-    where s.run_id = ${runId}::bigint and w.stream = ${stream} and w.source_id = ${sourceId}::smallint
-      and s.status <> 'split' and (instant.at is null
-        or (instant.at >= s.window_from) is not false and (instant.at < s.window_to) is not false)
-      and not exists (
-        select from jsonb_each_text(case jsonb_typeof(s.partition) when 'object' then s.partition else '{}' end) p
-        where r.content ->> p.key is distinct from p.value)
-    order by s.finished_at desc nulls last limit 1`;
-  return found ?? null;
+    from ops.slices s join ops.walks w using (walk_id)
+    where s.slice_id in (select slice_id from ops.batches
+      where run_id = ${text(_run_id) || null}::bigint and ${text(_synced_at) || null}::timestamptz = any (moments))`;
+  return found.length === 1 ? (found[0] ?? null) : null;
 }

@@ -51,7 +51,7 @@ export async function commit(
     if (unread.count <= 1) await closeIfLast(session, walking);
   };
   const how = { force, resolves, close, ...(isComplete && { lists: scopeOf(stream, slice) }) };
-  const loaded = await loadCounted(walking, batch, how, listing);
+  const loaded = await loadCounted(walking, batch, how, listing, sliceId);
   if (end === undefined) return loaded;
   unread.count -= 1;
   unread.ending -= 1;
@@ -59,12 +59,13 @@ export async function commit(
   return loaded;
 }
 
-/** Loads a batch under the run's lease, and counts what it did. */
+/** Loads a batch under the run's lease, and counts what it did; notes that it is of the slice, if it is of one. */
 export function loadCounted(
   { context, stream }: StreamInRun,
   batch: Batch,
   how: Omit<Load, 'sourceId' | 'runId' | 'settings' | 'guard'>,
   listing?: ListingLoad,
+  sliceId?: string,
 ): Promise<Loaded> {
   const { deps, run, lease } = context;
   const whole: Load = {
@@ -72,7 +73,8 @@ export function loadCounted(
     ...{ sourceId: run.sourceId, runId: run.runId, settings: lease.settings },
     close: async (session, result) => {
       await how.close(session, result);
-      await countBatch(session, run, stream.name, result);
+      const { moments } = listing?.taken ?? batch;
+      await countBatch(session, run, stream.name, result, sliceId, moments);
     },
     guard: (session) => lease.guard(session),
   };

@@ -5,6 +5,7 @@ import type { HttpCounters } from '../../core/request.ts';
 import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
+import { formatInstant, type Instant } from '../../core/time.ts';
 import type { Session } from '../../load/session.ts';
 import { type Counters, counters, type Db, rowsOf } from '../../queries/db.ts';
 import { rowCount } from '../../queries/stream-history.ts';
@@ -122,17 +123,23 @@ export async function beginStream(db: Db, run: Run, stream: string): Promise<voi
 /** What the batches of a stream or of a run have done. */
 export type Done = Pick<RunReport, 'counts' | 'deleted'>;
 
-/** Counts of one batch, inside its transaction: what a dead run did stays known. */
+/** Counts of one batch, inside its transaction: what a dead run did stays known. `moments`: when its records were fetched, if it is of a slice. */
 export async function countBatch(
   { trx }: Session,
   { runId }: Run,
   stream: string,
   { counts, deleted }: Done,
+  sliceId?: string,
+  moments: Iterable<Instant> = [],
 ): Promise<void> {
   const more: Counters = { ...counts, deleted };
   const sums = counters.map((name) => sql`${sql.id(name)} = ${sql.id(name)} + ${more[name]}`);
-  await sql`update ops.run_streams set ${sql.join(sums)}
-    where run_id = ${runId}::bigint and stream = ${stream}`.execute(trx);
+  const fetched = [...moments].map(formatInstant);
+  await sql`with counted as (
+      update ops.run_streams set ${sql.join(sums)} where run_id = ${runId}::bigint and stream = ${stream})
+    insert into ops.batches (slice_id, run_id, moments)
+    select slice_id, ${runId}::bigint, array_append(${fetched}::timestamptz[], now())
+    from ops.slices where slice_id = ${sliceId ?? null}::bigint`.execute(trx);
 }
 
 /** Gives a run `r` the counts of its streams, as their batches committed them with their rows. */

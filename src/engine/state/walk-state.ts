@@ -143,7 +143,8 @@ export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
             and n.status = 'done' and n.walk_id > w.walk_id and (w.field is distinct from 'day'
               or n.window_to - n.window_from >= w.window_to - w.window_from)))
       returning walk_id),
-    slices as (delete from ops.slices s using old where s.walk_id = old.walk_id returning slice_id)
+    slices as (delete from ops.slices s using old where s.walk_id = old.walk_id returning slice_id),
+    batches as (delete from ops.batches b using slices s where b.slice_id = s.slice_id)
     delete from ops.jobs j using slices s where j.slice_id = s.slice_id`.execute(db);
 }
 
