@@ -14,7 +14,7 @@ import { excludedOf, mostLoads, type RunDeps, slicesAtOnce } from './context/dep
 import { type RunContext, tell } from './context/run-context.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
 import { Rejections } from './state/rejections.ts';
-import { beginRun, finishRun, registerSource } from './state/run-state.ts';
+import { beginRun, finishRun, noteTokenEnd, registerSource } from './state/run-state.ts';
 import { pruneWalks } from './state/walk-state.ts';
 
 /** The work of a run. Throws what ends the run. */
@@ -137,6 +137,7 @@ async function openContext(begun: Begun): Promise<RunContext> {
   const none =
     'the source sends no Date header: watermarks stay where they are, and the next run reads the same again';
   if (clock === undefined) tell(begun, 'warn', none);
+  await withRetry(() => noteTokenEnd(deps.warehouse.db, begun.run.sourceId, tokenEnds));
   const ending = endsSoon(tokenEnds, clock ?? new Date());
   if (ending !== undefined) tell(begun, 'warn', ending);
   const now = (): Date =>

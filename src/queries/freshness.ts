@@ -26,6 +26,8 @@ export interface StreamState {
   readonly watermark: Date | null;
   readonly fullAt: Date | null;
   readonly openRejects: number;
+  /** When the token ends that its pipeline signs in with; null where that is not known. */
+  readonly tokenEndsAt: Date | null;
   readonly last: LastPart | null;
 }
 
@@ -43,7 +45,7 @@ export async function streamStates(db: Db): Promise<readonly StreamState[]> {
         when fresh.at is null then 'never'
         when now() - fresh.at <= t.freshness_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
       case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason,
-      fresh.at as fresh_at, t.freshness_seconds::float8 as promise_seconds, c.watermark, c.full_at,
+      fresh.at as fresh_at, src.token_ends_at, t.freshness_seconds::float8 as promise_seconds, c.watermark, c.full_at,
       (select count(*) from ops.rejects r
         where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open')::float8 as open_rejects,
       l.run_id::text, l.kind, l.status, l.finished_at, ${receiptOf('l')}

@@ -1,6 +1,7 @@
 /** The state of everything in words, failures first: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../core/format.ts';
 import type { StreamReport } from '../core/run.ts';
+import { endsSoon } from '../core/token-end.ts';
 import type { Receipt } from './db.ts';
 import type { StreamState } from './freshness.ts';
 import { lastWhole, type RunLine } from './run-history.ts';
@@ -18,11 +19,12 @@ export function summary(streams: readonly StreamState[], last: readonly RunLine[
   if (streams.length === 0 || newest === undefined)
     return { tone: 'none', lead: 'No data yet.', rest: 'Run the first sync: `tidemark sync`.' };
   const bad = inOrder(streams).filter(isInTrouble);
-  const facts = [...unhealthy(bad, last, now), ...active(last, now)];
+  const endings = endingTokens(streams, now);
+  const facts = [...unhealthy(bad, last, now), ...endings, ...active(last, now)];
   const rest = [freshness(streams, bad.length), lastRun(last, now)];
   const [lead = rest[0] ?? '', ...others] = facts;
   return {
-    tone: toneOf(bad, last),
+    tone: endings.length > 0 ? 'warn' : toneOf(bad, last),
     lead,
     rest: [...others, ...(facts.length === 0 ? rest.slice(1) : rest)].join(' '),
   };
@@ -60,6 +62,15 @@ function unhealthy(bad: readonly StreamState[], last: readonly RunLine[], now: D
     .filter((run) => !isDown(run))
     .map((run) => `Run ${run.runId} of ${run.pipeline} ended ${run.status.replaceAll('_', ' ')}.`);
   return [...down, ...named, ...more, ...failed];
+}
+
+/** Of each pipeline, that its token ends soon or has ended. */
+function endingTokens(streams: readonly StreamState[], now: Date): readonly string[] {
+  const ends = new Map(streams.map(({ pipeline, tokenEndsAt }) => [pipeline, tokenEndsAt]));
+  return [...ends].flatMap(([pipeline, at]) => {
+    const warning = endsSoon(at ?? undefined, now);
+    return warning === undefined ? [] : `${pipeline}: ${warning}.`;
+  });
 }
 
 /** Errors that say that a whole source could not be read. */

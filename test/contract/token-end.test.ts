@@ -4,6 +4,9 @@
  */
 import { expect, test } from 'vitest';
 import type { Fault } from '../../simulators/shared/faults.ts';
+import { streamStates } from '../../src/queries/freshness.ts';
+import { recentRuns } from '../../src/queries/run-history.ts';
+import { summaryText } from '../../src/queries/summary-text.ts';
 import { testRig } from '../support/rig.ts';
 
 const lists = { streams: ['boards'] };
@@ -17,8 +20,11 @@ const listed = (...tokens: readonly object[]): Fault => ({
   }),
 });
 
-test('a run warns of the end that is configured, from 14 days before', async () => {
+test('a run warns of the end that is configured, from 14 days before, and the status says it after the run', async () => {
   const rig = await testRig({ dialect: 'vendor' });
+  const { db } = rig.database.warehouse;
+  const state = async (): Promise<string> =>
+    summaryText(await streamStates(db), await recentRuns(db), rig.tracker.clock.now());
   const warnings = async (day: string) => {
     const from = rig.events.length;
     const settings = { apiTokenExpires: new Date(day) };
@@ -28,9 +34,12 @@ test('a run warns of the end that is configured, from 14 days before', async () 
       .flatMap((event) => (event.type === 'note' && event.level === 'warn' ? event.message : []));
   };
   expect(await warnings('2026-03-30')).toEqual([]);
-  expect(await warnings('2026-03-20')).toEqual([
-    'the token ends on 2026-03-20, in 10 days: make a new one before',
-  ]);
+  expect(await state()).not.toContain('the token');
+  const ends = 'the token ends on 2026-03-20, in 10 days: make a new one before';
+  expect(await warnings('2026-03-20')).toEqual([ends]);
+  expect(await state()).toContain(`tracker: ${ends}.`);
+  expect(await rig.sync(lists)).toMatchObject({ status: 'succeeded' });
+  expect(await state()).not.toContain('the token');
 });
 
 test.each([

@@ -45,6 +45,12 @@ export async function registerSource(
   return source.id;
 }
 
+/** When the token ends that signs in to the source; undefined: not known. */
+export async function noteTokenEnd(db: Db, sourceId: number, ends: Date | undefined): Promise<void> {
+  await sql`update ops.sources set token_ends_at = ${ends ?? null}
+    where source_id = ${sourceId} and token_ends_at is distinct from ${ends ?? null}`.execute(db);
+}
+
 /** Whether the server has the stream, as found out just now. */
 export async function markStream(
   db: Db,

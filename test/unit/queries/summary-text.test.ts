@@ -8,7 +8,7 @@ const now = new Date('2026-03-02T12:00:00Z');
 const stream: StreamState = {
   ...{ pipeline: 'tracker', stream: 'issues', target: 'tracker.issues', about: '', endpoint: '' },
   ...{ freshness: 'fresh', reason: null, freshAt: now, promiseSeconds: 3600, watermark: null },
-  ...{ fullAt: null, openRejects: 0, last: null },
+  ...{ fullAt: null, openRejects: 0, last: null, tokenEndsAt: null },
 };
 const run = (runId: string, kind: string, more: Partial<RunLine> = {}): RunLine => ({
   ...{ runId, pipeline: 'tracker', kind, settles: kind === 'sync' ? 'freshness' : null, trigger: 'manual' },
@@ -50,6 +50,14 @@ test('the summary begins with what is wrong: a source, a stream, or a run', () =
     /^All 1 stream fresh, 1 not available from the source, 1 excluded\. /,
   );
   expect(summary([{ freshness: 'unavailable' }])).toMatch(/^No stream to keep fresh, 1 not available/);
+  const ending = { tokenEndsAt: ago(-73) };
+  expect(summary([ending, ending, { pipeline: 'ads' }])).toMatch(
+    /^tracker: the token ends on 2026-03-05, in 4 days: make a new one before\. All 3 streams fresh\. /,
+  );
+  expect(summary([{ tokenEndsAt: ago(-24 * 15) }])).toMatch(/^All 1 stream fresh\. /);
+  expect(summary([{ tokenEndsAt: ago(1) }])).toMatch(
+    /^tracker: the token ended on 2026-03-02, as far as is known/,
+  );
   const late = {
     stream: 'boards',
     freshness: 'stale',
