@@ -60,10 +60,7 @@ export const dagRuns = records(
       .key(),
     told_run_id: text('dagRunId?', 'The id as the source gives it; null if it gives none.'),
     ...standing('run'),
-    earlier_tries: field.json(
-      'earlier_tries?',
-      'Earlier tries that were seen, as rows, oldest first; else null.',
-    ),
+    earlier_tries: field.json('earlier_tries?', 'Earlier tries that were seen, oldest first; else null.'),
     begun_at: instant('begun_at?', 'When it was made, where known, else when it started (UTC).'),
     scheduled_at: instant('scheduleTime?', 'The tick of the schedule it belongs to (UTC).'),
     queued_at: instant('queuedAt?', 'When it was queued (UTC); null if it did not wait.'),

@@ -136,10 +136,7 @@ export const campaignDrafts = drafts('campaign', campaignFields, {
   salesforce_opportunity: field.text('salesforce_opportunity?', 'Opportunity code in Salesforce.'),
   salesforce_sales_order: field.text('salesforce_sales_order?', 'Sales order code in Salesforce.'),
   media_plan_id: field.text('media_plan_id?', 'Media plan it belongs to.'),
-  needs_advertiser_review: field.bool(
-    'needs_advertiser_review?',
-    'True where the advertiser must review it.',
-  ),
+  needs_advertiser_review: field.bool('needs_advertiser_review?', 'The advertiser must review it first.'),
   modified_by_role: field.text('modified_by_role?', 'Who changed it last: ADVERTISER or IMPERSONATOR.'),
 });
 

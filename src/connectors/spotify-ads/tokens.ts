@@ -17,10 +17,7 @@ export type Credentials = Refresh | { readonly kind: 'token'; readonly accessTok
 export const authFor = (credentials: Credentials, store?: TokenStore): Auth =>
   credentials.kind === 'refresh' ? refreshing(credentials, store) : bearer(credentials.accessToken);
 
-const refreshing = (
-  { clientId, clientSecret, refreshToken, tokenUrl }: Refresh,
-  store?: TokenStore,
-): Auth => {
+const refreshing = ({ clientId, clientSecret, refreshToken, tokenUrl }: Refresh, store?: TokenStore) => {
   let current = refreshToken.reveal();
   return accessTokens({
     tokenUrl,

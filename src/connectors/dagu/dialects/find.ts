@@ -18,12 +18,7 @@ type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) =
  * although DAGs are named, `Misconfigured` where there is neither a list nor a name, `AuthFailed` where it is closed to the
  * credentials, and otherwise the first other error that was met. The dialect asks `over`.
  */
-export const findDialect = async (
-  http: Http,
-  dags: readonly string[],
-  signal: AbortSignal,
-  over: Http = http,
-) => {
+export const findDialect = async (http: Http, dags: readonly string[], signal: AbortSignal, over = http) => {
   const named = contract(over, dags);
   const statusOf = (dag: string): Probe => [named, statusRequest(dag), (body) => recordOf(body, dag)];
   const lists: readonly Probe[] = [
