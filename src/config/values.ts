@@ -78,10 +78,7 @@ export const timeZone = value((name) => {
 /** The base URL of a server, without a slash at its end. No message quotes it: it may hold a password. */
 export const baseUrl = z
   .url({ protocol: /^https?$/i, error: 'is not a URL, such as https://api.example.com' })
-  .refine(
-    (text) => !/^[^/]*\/\/[^/]*@/.test(text),
-    'must not hold credentials: they have settings of their own',
-  )
+  .refine((text) => !/^[^/]*\/\/[^/]*@/.test(text), 'must not hold credentials: they have their own settings')
   .refine((text) => !/[?#]/.test(text), 'must not have a query (?…) or a fragment (#…)')
   .transform((text) => new URL(text).href.replace(/\/+$/, ''));
 

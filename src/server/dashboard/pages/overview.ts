@@ -30,19 +30,21 @@ export async function overview({ db, control, view }: PageRequest): Promise<Page
     title: 'Overview',
     at: '/',
     body: html`
-${live('state', lead(streams, last, dags, view))}
-${live('attention', attention(streams, last, dags, view))}
+${live('state', lead({ streams, last, dags }, view))}
+${live('attention', attention({ streams, last, dags }, view))}
 ${live('bad', bad.length > 0 && html`<h2>Streams that need attention</h2>${streamTable(bad, ofStreams, view)}`)}
 ${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}`,
   };
 }
 
-function lead(
-  streams: readonly StreamState[],
-  last: readonly RunLine[],
-  dags: readonly Dag[],
-  view: View,
-): Html {
+/** What the page is about. `last`: what `recentRuns` gives. */
+interface Seen {
+  readonly streams: readonly StreamState[];
+  readonly last: readonly RunLine[];
+  readonly dags: readonly Dag[];
+}
+
+function lead({ streams, last, dags }: Seen, view: View): Html {
   const { tone, lead, rest } = summary(streams, last, view.now);
   const ready = dags.find(({ configured }) => configured);
   return html`<h1 class="summary">${sign(tone)}<span><strong>${lead}</strong> ${rest}</span></h1>
@@ -51,12 +53,7 @@ ${tone === 'none' && ready !== undefined && button(view, startPath(ready), 'Run 
 
 const startPath = ({ name }: Dag): string => `/pipelines/${encodeURIComponent(name)}/start`;
 
-function attention(
-  streams: readonly StreamState[],
-  last: readonly RunLine[],
-  dags: readonly Dag[],
-  { now }: View,
-): Html {
+function attention({ streams, last, dags }: Seen, { now }: View): Html {
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   const active = dags.flatMap(({ last }) => (last !== null && isActive(last) ? [last] : []));
   return notes([
