@@ -13,14 +13,14 @@ export const budgets: Readonly<Record<string, number>> = {
   http: 1196,
   reading: 1332,
   'connectors/jira': 3000,
-  'connectors/spotify-ads': 2865,
-  'connectors/dagu': 956,
+  'connectors/spotify-ads': 2858,
+  'connectors/dagu': 948,
   'connectors/connector.ts': 115,
   engine: 2947,
   load: 1527,
-  queries: 915,
-  bi: 680,
-  warehouse: 1064,
+  queries: 766,
+  bi: 437,
+  warehouse: 1050,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_667;
+export const limit = 25_343;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
