@@ -1,11 +1,10 @@
 /** The account that Tidemark uses, and whether the server accepts its credentials. */
 
-import { timeZone as zoneName } from '../../config/values.ts';
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
 import { baseOf } from './addresses.ts';
-import { at, textAt } from './lists.ts';
+import { textAt } from './lists.ts';
 
 /** What the server says of the account. */
 export interface Account {
@@ -15,11 +14,6 @@ export interface Account {
   readonly isVendor: boolean;
   /** Name or e-mail; undefined where the server does not say. */
   readonly name: string | undefined;
-  /**
-   * The zone in which it reads quoted dates; undefined where it does not say or this machine does not know
-   * it.
-   */
-  readonly timeZone: string | undefined;
   /** The base of the addresses in its answers; undefined where they have none. */
   readonly site?: string | undefined;
   /** The source's clock when it answered. */
@@ -53,7 +47,7 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
 
 /** The account at a server that does not tell it. */
 export const nameless = ({ date }: Answer): Account => ({
-  ...{ isVendor: false, name: undefined, timeZone: undefined, clock: date },
+  ...{ isVendor: false, name: undefined, clock: date },
 });
 
 const accountIn = (http: Http, { body, date }: Answer): Account => {
@@ -64,8 +58,7 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
     throw new UnexpectedContent(
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,
     );
-  const timeZone = zoneName.safeParse(at(body, 'timeZone')).data;
-  return { isVendor: true, name, timeZone, site: baseOf(textAt(body, 'self') ?? ''), clock: date };
+  return { isVendor: true, name, site: baseOf(textAt(body, 'self') ?? ''), clock: date };
 };
 
 /** The answer, or that the endpoint does not exist or is closed to us. */

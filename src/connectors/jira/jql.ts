@@ -11,56 +11,32 @@ import { hours, minutes } from '../../core/time.ts';
  * A form of date literal. Its bounds never lose a record of a half-open window; they may let more through.
  */
 export interface DateForm {
-  /** For people: `epoch milliseconds`, `"yyyy-MM-dd HH:mm" in Europe/Berlin`. */
+  /** For people, e.g. `epoch milliseconds`. */
   readonly name: string;
   /** A literal for `>=` that the server reads as `at` or earlier. */
   from(at: Date): string;
-  /** A literal for `<` that the server reads as `at` or later; undefined where it takes no upper bound. */
-  to(at: Date): string | undefined;
+  /** A literal for `<` that the server reads as `at` or later. */
+  to(at: Date): string;
 }
-
-/** The same for a server that knows lower bounds only: the contract names only `created >= <date>`. */
-export const withoutUpperBound = (form: DateForm): DateForm => ({
-  ...form,
-  name: `${form.name}, without an upper bound`,
-  to: () => undefined,
-});
 
 const epoch = (at: Date): string => String(Math.max(0, at.getTime()));
 
-/** Unquoted milliseconds since 1970, absolute. Never negative: the vendor reads `-5` as a relative time. */
+/**
+ * Unquoted milliseconds since 1970, absolute whatever the account's zone (airbytehq/airbyte#48395,
+ * onyx-dot-app/onyx#14114: since Jira 4.0). Never negative: the vendor reads `-5` as a relative time.
+ */
 export const epochMillis: DateForm = { name: 'epoch milliseconds', from: epoch, to: epoch };
 
 /** More than any zone differs from UTC (UTC-12 to UTC+14, and an hour for a midnight that does not exist). */
 const anyZone = hours(15);
 
-/** More than clocks are set back at once: a wall time that occurs twice may be read as either. */
-const anyChange = hours(3);
+const minuteOf = (at: number): string => `"${new Date(at).toISOString().slice(0, 16).replace('T', ' ')}"`;
 
-/** Quoted minutes, which the server reads in the account's time zone; undefined: a zone that is not known. */
-export const quotedMinutes = (timeZone?: string): DateForm => {
-  const margin = timeZone === undefined ? anyZone : anyChange;
-  // Swedish writes dates and times as JQL does: 2024-10-27 02:30.
-  const format = new Intl.DateTimeFormat('sv-SE', {
-    timeZone: timeZone ?? 'UTC',
-    dateStyle: 'short',
-    timeStyle: 'short',
-  });
-  return {
-    name: `"yyyy-MM-dd HH:mm" in ${timeZone ?? `UTC, widened by ${margin / hours(1)} h`}`,
-    from: (at) => `"${format.format(at.getTime() - margin)}"`,
-    to: (at) => `"${format.format(at.getTime() + margin + minutes(1) - 1)}"`,
-  };
-};
-
-/** Dates only, read in a zone that is not known: each bound is widened by whole days. */
-export const days = (quote: '"' | ''): DateForm => {
-  const literal = (at: number): string => `${quote}${new Date(at).toISOString().slice(0, 10)}${quote}`;
-  return {
-    name: `${quote}yyyy-MM-dd${quote}`,
-    from: (at) => literal(at.getTime() - anyZone),
-    to: (at) => literal(at.getTime() + anyZone + hours(24) - 1),
-  };
+/** Quoted minutes, which the server reads in a zone that is not known. */
+export const quotedMinutes: DateForm = {
+  name: `"yyyy-MM-dd HH:mm" in UTC, widened by ${anyZone / hours(1)} h`,
+  from: (at) => minuteOf(at.getTime() - anyZone),
+  to: (at) => minuteOf(at.getTime() + anyZone + minutes(1) - 1),
 };
 
 /** What every query of one source has in common. */
@@ -90,13 +66,10 @@ export const boundsJql = (form: DateForm, { start, filter }: Scope, window?: Win
   return [...bounds, ...(filter === undefined ? [] : [`(${filter})`])].join(' AND ');
 };
 
-const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date): readonly string[] => {
-  const upper = to && form.to(to);
-  return [
-    ...(from ? [`${field} >= ${form.from(from)}`] : []),
-    ...(upper === undefined ? [] : [`${field} < ${upper}`]),
-  ];
-};
+const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date): readonly string[] => [
+  ...(from ? [`${field} >= ${form.from(from)}`] : []),
+  ...(to ? [`${field} < ${form.to(to)}`] : []),
+];
 
 /**
  * The user's `TRACKER_JQL`, to be put in parentheses beside our own bounds; undefined where it is blank.

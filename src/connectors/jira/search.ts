@@ -6,7 +6,14 @@ import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
 import { boundsJql, windowJql } from './jql.ts';
 import { at, isNotGiven, post } from './lists.ts';
-import { ask, findChanges, findFacts, type SearchFacts, type SearchOptions, walkOf } from './search-facts.ts';
+import {
+  askForOne,
+  findChanges,
+  findFacts,
+  type SearchFacts,
+  type SearchOptions,
+  walkOf,
+} from './search-facts.ts';
 
 export type Search = ReturnType<typeof openSearch>;
 
@@ -62,14 +69,12 @@ const countsOf = ({ http, scope }: SearchOptions, facts: (signal: AbortSignal) =
   };
   return async ({ window }: Slice, signal: AbortSignal): Promise<number | undefined> => {
     const { paging, dates, everything } = await facts(signal);
-    // Without upper bounds, counts of windows are worth nothing.
-    if (dates.to(scope.start) === undefined) return undefined;
     const jql = windowJql(dates, scope, window);
     const fresh = memoizeAsync(async (asked) => {
       if (!paging.hasTotals) return approximately(boundsJql(dates, scope, window), asked);
       // The answer that showed the paging stated the total of this query.
-      if (jql === everything.jql) return paging.paging.total(everything.answer.body);
-      const { body } = await ask(http, { jql, maxResults: 1, fields: ['id'] }, asked);
+      if (jql === everything.jql) return paging.paging.total(everything.body);
+      const { body } = await askForOne(http, jql, asked);
       return paging.paging.total(body);
     });
     const count = counts.get(jql) ?? fresh;

@@ -4,7 +4,7 @@
  */
 
 import { sending } from '../client.ts';
-import { days, epochMillis, quotedMinutes } from '../jql.ts';
+import { quotedMinutes } from '../jql.ts';
 import type { Dialect } from './dialect.ts';
 
 /**
@@ -20,6 +20,5 @@ export const contract: Dialect = {
       http.send(query === undefined ? request : { ...request, query: { ...query, ...unnamed } }, signal),
     ),
   issue: (record) => record,
-  dates: () => [epochMillis, quotedMinutes(), days('"'), days('')],
-  checksDates: true,
+  dates: quotedMinutes,
 };

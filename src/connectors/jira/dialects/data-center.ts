@@ -9,7 +9,7 @@ import type { Http, Json, Request } from '../../../core/request.ts';
 import { instantToDate } from '../../../core/time.ts';
 import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';
-import { epochMillis, quotedMinutes } from '../jql.ts';
+import { epochMillis } from '../jql.ts';
 import { at, listOf } from '../lists.ts';
 import { type Dialect, isAnswer } from './dialect.ts';
 import { historiesOf, issueOf } from './server-records.ts';
@@ -19,9 +19,7 @@ export const dataCenter = (version?: string): Dialect => ({
   title: ['Jira Data Center', ...(version === undefined ? [] : [version])].join(' '),
   adapt,
   issue: issueOf,
-  // Its documents name the quoted form only; unquoted milliseconds work since Jira 4.0 (onyx-dot-app/onyx#14114).
-  dates: (timeZone) => [epochMillis, quotedMinutes(timeZone)],
-  checksDates: false,
+  dates: epochMillis,
   tokenEnds,
 });
 

@@ -14,13 +14,8 @@ export interface Dialect {
   adapt(http: Http): Http;
   /** An issue in the cloud's shape: of a search, and of a reject that is read again. Never throws. */
   issue(record: Json): Json;
-  /**
-   * The date literals of its queries, the exact before the coarse: the first counts that the server accepts.
-   * `timeZone`: that of the account, where the server says it.
-   */
-  dates(timeZone: string | undefined): readonly DateForm[];
-  /** True where the server's documents leave open how a date is written: then an issue must confirm the form. */
-  readonly checksDates: boolean;
+  /** The date literals of its queries. */
+  readonly dates: DateForm;
   /** When the personal access token of the account ends, where the server lists it. */
   readonly tokenEnds?: (http: Http, signal: AbortSignal) => Promise<Date | undefined>;
 }
