@@ -154,13 +154,13 @@ export class Batch {
 
   /**
    * Takes a record in. `nested` are rows of lists that were fetched apart: they are stored but do not enter
-   * the hash. `lacking` are children whose lists could not be read whole: the hash says so (`lackedIn`), and
-   * their stored rows stay. Text that Postgres cannot hold is replaced (`withStorableText`). A child row with
+   * the hash. `lacking` are children whose lists could not be read whole: their stored rows stay, and the stored hash
+   * is another one, so that the record counts as changed when it is read again. Text that Postgres cannot hold is replaced (`withStorableText`). A child row with
    * a value that does not fit its column is a reject by `rejectPart`, and the other rows of its child stay. Throws
    * `BadData`, and stays as it was, where the record's own row has one, or a child row and there is no `rejectPart`.
    */
   add(mapped: Mapped, fetchedAt: Instant, besides: Besides = {}): void {
-    const { nested = noRows, lacking, rejectPart } = besides;
+    const { nested = noRows, lacking = noNames, rejectPart } = besides;
     const { table } = this.stream;
     const [bytes, spans] = [this.writer.length, this.spans.length];
     const firstSpan = spans / 3;
@@ -174,10 +174,11 @@ export class Batch {
       this.#undo(bytes, spans);
       throw first.error;
     }
-    const lacked = lacking === undefined || lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
-    const unread = first ? [...(mapped.partial ?? []), ...bad.map(({ child }) => child)] : mapped.partial;
-    const inPart = unread === undefined ? lacked : lacked | bitsOf(this.children, unread);
-    const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
+    const isWhole = first === undefined && lacking.length === 0 && mapped.partial === undefined;
+    const unread = isWhole
+      ? noNames
+      : [...(mapped.partial ?? []), ...lacking, ...bad.map(({ child }) => child)];
+    const hash = lacking.length === 0 ? ofContent : ~ofContent;
     if (table.entity) this.writer.setInt8((this.spans[firstSpan * 3 + 2] ?? 0) - hashBytes, 'bigint', hash);
     this.#keep({
       key: this.isListing ? [] : table.key.map((column) => mapped.row[column] ?? null),
@@ -186,7 +187,7 @@ export class Batch {
       fetchedAt,
       hash,
       delivered,
-      whole: delivered & ~inPart,
+      whole: isWhole ? delivered : delivered & ~bitsOf(this.children, unread),
       hasNested,
       firstSpan,
       endSpan: this.spans.length / 3,
@@ -315,6 +316,7 @@ export class Batch {
 }
 
 const none: readonly BadBytes[] = [];
+const noNames: readonly string[] = [];
 const noRows: NestedRows = {};
 
 /** Larger order wins; equal or unordered, the later fetch (guarantee G1). */

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { BadData } from '../core/errors.ts';
-import type { Stream } from '../core/stream.ts';
 import {
   type Child,
   type Column,
@@ -76,18 +75,6 @@ export const childrenOf = (
 /** The bits of the children of these names. */
 export const bitsOf = (children: ReturnType<typeof childrenOf>, names: readonly string[]): number =>
   children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);
-
-/**
- * The children that a stored row lacks of the record with this hash; undefined where the row is of another
- * record. A row whose record came without some of its lists differs from the record's hash by one bit for
- * each of them: so the record counts as changed when it comes with them.
- */
-export function lackedIn(stream: Stream, stored: bigint, hash: bigint): readonly string[] | undefined {
-  const children = childrenOf(stream.children);
-  const bits = stored ^ hash;
-  if (bits < 0n || bits >= 1n << BigInt(children.length)) return undefined;
-  return children.flatMap(([name], i) => (((bits >> BigInt(i)) & 1n) === 1n ? [name] : []));
-}
 
 /** The table itself, in SQL. */
 export const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);

@@ -13,7 +13,7 @@ import { unlessBad } from '../../core/record-parts.ts';
 import type { BadPart, Mapped } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import type { BadBytes, Batch, Besides } from '../../load/batch.ts';
-import { lackedIn, target, typeOf } from '../../load/layout.ts';
+import { target, typeOf } from '../../load/layout.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { ask, tell } from '../context/run-context.ts';
 import type { StreamInRun } from '../context/stream-in-run.ts';
@@ -41,8 +41,6 @@ interface Endpoint {
 export interface ListRead extends Wanted {
   readonly endpoint: Endpoint;
   readonly walk: PageWalk;
-  /** It was refused in an earlier run, too: the stored row lacks it. */
-  readonly again: boolean;
   /** What could be read of it, as rows. */
   readonly made?: MadeRows | BadData;
   /** Why it was not given, or not whole. */
@@ -104,8 +102,8 @@ export class NestedLists {
   }
 
   /**
-   * The lists of records that came in part: all where the content has changed or `force` is true, else those
-   * that the stored row lacks. A record that is bad without its lists has none.
+   * The lists of records that came in part, where the content has changed, the stored row lacks a list, or
+   * `force` is true. A record that is bad without its lists has none.
    */
   async ofChanged(
     batch: Batch,
@@ -115,16 +113,11 @@ export class NestedLists {
     const hashes = await this.#storedHashes(records);
     const lists = records.map((mapped) => {
       const digest = unlessBad(() => batch.digest(mapped));
-      if (digest instanceof BadData) return [mapped, []] as const;
-      const hash = hashes.get(this.#keyOf(mapped));
-      const lacked = hash === undefined ? undefined : lackedIn(this.#of.stream, hash, digest);
-      return [mapped, this.#wantedOf(mapped, lacked, force)] as const;
+      const isStored = !force && hashes.get(this.#keyOf(mapped)) === digest;
+      return [mapped, isStored || digest instanceof BadData ? [] : this.#wantedOf(mapped)] as const;
     });
     const bulk = await this.#readBulk(lists.flatMap(([, of]) => of));
-    // What a record was refused before, and may be again, says least of the endpoint.
-    const isAgain = (of: readonly ListRead[]): number => Number(of.some(({ again }) => again));
-    const ordered = lists.toSorted(([, a], [, b]) => isAgain(a) - isAgain(b));
-    const read = ordered.map(async ([mapped, of]) => [mapped, await this.#readAll(of, bulk)] as const);
+    const read = lists.map(async ([mapped, of]) => [mapped, await this.#readAll(of, bulk)] as const);
     return new Map(await Promise.all(read));
   }
 
@@ -133,15 +126,10 @@ export class NestedLists {
     return this.#readAll(this.#wantedOf(mapped));
   }
 
-  /** The lists to be read of a record; where a stored row lacks only the `lacked`, only these, or all by `force`. */
-  #wantedOf(mapped: Mapped, lacked?: readonly string[], force = false): readonly ListRead[] {
-    const lists = mapped.nestedLists ?? [];
-    const wanted =
-      force || lacked === undefined ? lists : lists.filter(({ child }) => lacked.includes(child));
-    return [...Map.groupBy(wanted, ({ walk }) => walk)].map(([walk, lists]) => {
+  #wantedOf(mapped: Mapped): readonly ListRead[] {
+    return [...Map.groupBy(mapped.nestedLists ?? [], ({ walk }) => walk)].map(([walk, lists]) => {
       const endpoint = this.#endpointOf(lists[0]?.child ?? '');
-      const again = lists.every(({ child }) => lacked?.includes(child) === true);
-      return { key: this.#keyOf(mapped), endpoint, walk, lists, again };
+      return { key: this.#keyOf(mapped), endpoint, walk, lists };
     });
   }
 
@@ -167,24 +155,25 @@ export class NestedLists {
   }
 
   /**
-   * What it means, once the slice was read, that lists were not given. Gives an error where single records lack what others have:
-   * the slice is read again by the next run; a record that is refused again stays without the list.
+   * What it means, once the slice was read, that lists were not given. Gives an error where single records lack
+   * what others have: the slice is read again by each run until they are given.
    */
   async judge(reads: readonly ListRead[]): Promise<Transient | undefined> {
     const { context, stream } = this.#of;
-    const [owed, stay]: [ListRead[], ListRead[]] = [[], []];
+    const owed: ListRead[] = [];
     for (const list of reads) {
-      const { endpoint, error, key, again } = list;
+      const { endpoint, error, key } = list;
       if (error === undefined || endpoint.closedBy !== undefined) continue;
-      if (!endpoint.answered && !again) this.#close(list, error);
+      if (!endpoint.answered) this.#close(list, error);
       // Nothing is owed of a record that was deleted a moment ago.
       else if (!(error instanceof Missing) || (await stream.exists?.(key, context.signal)) !== false)
-        (again ? stay : owed).push(list);
+        owed.push(list);
     }
-    if (stay.length > 0) this.#warn(`not given again, ${namesOf(stay)}; sync --full asks once more`);
-    if (owed.length === 0) return undefined;
-    const cause = owed[0]?.error;
-    return new Transient(`not given, to be requested by the next run: ${namesOf(owed)}`, { cause });
+    const [first, ...more] = owed;
+    if (first === undefined) return undefined;
+    const others = more.length === 0 ? '' : ` and ${plural(more.length, 'other list')}`;
+    const what = `${first.endpoint.child} of ${first.key}${others}: ${first.error?.message}`;
+    return new Transient(`not given, to be requested by the next run: ${what}`, { cause: first.error });
   }
 
   /** Reads the list, a second time where the first answer refuses it; gives it as it was where its endpoint is closed. */
@@ -235,10 +224,10 @@ export class NestedLists {
   /** Does not request the list any more. */
   #close({ endpoint }: ListRead, error: Error): void {
     endpoint.closedBy = error;
+    const { context, stream } = this.#of;
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
-    this.#warn(
-      `${endpoint.child} ${state}: ${error.message}; once they are given, sync --full reads what lacks`,
-    );
+    const message = `${stream.name}: ${endpoint.child} ${state}: ${error.message}; once they are given, sync --full reads what lacks`;
+    tell(context, 'warn', message);
   }
 
   #endpointOf(child: string): Endpoint {
@@ -266,11 +255,4 @@ export class NestedLists {
   }
 
   readonly #keyOf = ({ row }: Mapped): string => String(row[this.#of.stream.table.key[0] ?? '']);
-
-  readonly #warn = (message: string): void =>
-    tell(this.#of.context, 'warn', `${this.#of.stream.name}: ${message}`);
 }
-
-/** The first list, with why it was not given, and how many others there are. */
-const namesOf = ([first, ...more]: readonly ListRead[]): string =>
-  `${first?.endpoint.child} of ${first?.key}${more.length === 0 ? '' : ` and ${plural(more.length, 'other list')}`}: ${first?.error?.message}`;
