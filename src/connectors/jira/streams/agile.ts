@@ -10,8 +10,7 @@ import { boardSprintsFromSprints, sprintsFromIssues } from '../dialects/contract
 import { listing, listingOf } from '../lists.ts';
 import type { Search } from '../search.ts';
 import * as tables from '../tables.ts';
-import { entities, relations, type Tracker } from './stream.ts';
-import { boardsOfSprints, kanbanBoardsShowNone, unlistedSprints } from './unlisted-sprints.ts';
+import { afterwards, calling, entities, relations, type Tracker } from './stream.ts';
 
 const board = '/rest/agile/1.0/board';
 const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
@@ -50,7 +49,7 @@ export const sprints = entities(`GET ${boardSprint}`, tables.sprints, {
   by: 'list',
   about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
   fallback: sprintsFromIssues,
-  afterwards: [unlistedSprints],
+  afterwards: [afterwards(calling('sprints_of_issues', 'false'), { after: ['issues'], evenInPart: true })],
 });
 
 /** The same list again, as a relation: a sprint that one board no longer shows may still show on another. */
@@ -59,7 +58,10 @@ export const boardSprints = relations(`GET ${boardSprint}`, tables.boardSprints,
   by: 'list',
   about: 'Which sprints a board shows; a sprint can show on several boards.',
   fallback: boardSprintsFromSprints,
-  afterwards: [kanbanBoardsShowNone, boardsOfSprints],
+  afterwards: [
+    afterwards(calling('empty_kanban_boards'), { evenInPart: true }),
+    afterwards(calling('boards_of_sprints'), { after: ['sprints'], evenInPart: true }),
+  ],
 });
 
 const isNamed =

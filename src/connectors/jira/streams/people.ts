@@ -3,12 +3,12 @@
 import { Forbidden, Missing } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Http } from '../../../core/request.ts';
-import type { Afterwards, Stream } from '../../../core/stream.ts';
+import type { Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
 import { cheapest, existsAt } from '../account.ts';
 import { idBy, isNotGiven, listing } from '../lists.ts';
 import * as tables from '../tables.ts';
-import { entities, relations, type Tracker } from './stream.ts';
+import { afterwards, calling, entities, relations, type Tracker } from './stream.ts';
 
 const userSearch = '/rest/api/3/user/search';
 const groupBulk = '/rest/api/3/group/bulk';
@@ -69,23 +69,6 @@ const firstAvailable = async (
   throw reason;
 };
 
-/**
- * A group of TRACKER_GROUPS goes by its name until the account may list groups, which then show it again with
- * its id. The row with the id stays, and only its members are kept.
- */
-const namedGroups: Afterwards = {
-  sql: `
-    with doubled as (
-      update tracker.groups t set _deleted_at = now(), _synced_at = now(), _run_id = $2::bigint
-      where t.source_id = $1::smallint and t.id = t.name and t._deleted_at is null and $3::timestamptz is not null and exists (
-        select from tracker.groups o where o.source_id = t.source_id and o.name = t.name and o.id <> t.id and o._deleted_at is null)
-      returning t.id
-    ), left_over as (
-      delete from tracker.group_members m using doubled d where m.source_id = $1::smallint and m.group_id = d.id
-    )
-    select 0::bigint as inserted, count(*) as updated from doubled`,
-};
-
 /** The contract has no list of groups: where the server has none either, the configured ones are the list. */
 export const groups = ({ http, groups: configured }: Tracker): Stream =>
   entities(`GET ${groupBulk}`, tables.groups, {
@@ -106,7 +89,7 @@ export const groups = ({ http, groups: configured }: Tracker): Stream =>
         throw new Forbidden(closed, { cause });
       }
     },
-    afterwards: [namedGroups],
+    afterwards: [afterwards(calling('remove_doubled_groups'))],
   });
 
 /**

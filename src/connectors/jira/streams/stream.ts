@@ -1,7 +1,14 @@
 /** What the streams of one opened tracker share. */
 
 import type { Http } from '../../../core/request.ts';
-import type { LoadSide, MappingFingerprint, ReadSide, Stream, Transform } from '../../../core/stream.ts';
+import type {
+  Afterwards,
+  LoadSide,
+  MappingFingerprint,
+  ReadSide,
+  Stream,
+  Transform,
+} from '../../../core/stream.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 import { mentionedUsers } from '../tables.ts';
@@ -43,3 +50,13 @@ export const entities = (endpoint: string, table: Readable, rest: Rest): Stream 
 /** A stream of relations: a complete listing replaces those of its owner. */
 export const relations = (endpoint: string, table: Readable, rest: Rest): Stream =>
   stream(endpoint, table, 'delete', rest);
+
+/** Calls a function of `migrations/facts/8_tracker.sql`, which says there what it does. `more`: further arguments. */
+export const calling = (name: string, ...more: readonly string[]): string =>
+  `select * from tracker.${name}(${['$1::smallint', '$2::bigint', ...more].join(', ')})`;
+
+/** The same when a stream was read; these functions need no clock. */
+export const afterwards = (call: string, how: Pick<Afterwards, 'after' | 'evenInPart'> = {}): Afterwards => ({
+  ...how,
+  sql: `${call} where $3::timestamptz is not null`,
+});
