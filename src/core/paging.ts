@@ -57,15 +57,9 @@ export interface Page {
   /** The answer's bytes, for rejects. */
   readonly raw: Buffer;
   /** What the server said the total is, if it did. */
-  readonly total: number | undefined;
-  /** Where `records[i]` lies in the answer's list (`core/json.ts` `elementSlice`); absent: at `i`. */
-  readonly places?: readonly number[];
-  /** The source's clock when it answered. */
-  readonly date: Date | undefined;
-  /** `performance.now()` when the body was complete. */
-  readonly receivedAt: number;
+  readonly total?: number | undefined;
   /** The offset of the first record, for schemes that have one. */
-  readonly offset: number | undefined;
+  readonly offset?: number | undefined;
 }
 
 /** How a walk ended. */

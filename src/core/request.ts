@@ -34,8 +34,6 @@ export interface Answer {
   readonly body: Json;
   /** The source's clock from the `Date` header (seconds), if it sent one. */
   readonly date: Date | undefined;
-  /** Our monotonic clock (`performance.now()`, ms) when the body was complete. */
-  readonly receivedAt: number;
 }
 
 /** Sends requests with deadlines, retries, rate limits and credentials. Throws the classes of `core/errors.ts`. */

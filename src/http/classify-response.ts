@@ -26,14 +26,14 @@ export const classify = (request: Request, got: Received, context: Context): Att
 const complete = new Set([200, 201, 202, 203]);
 
 const readContent = (request: Request, got: Received, { clean }: Context): Attempt => {
-  const { status, headers, raw, receivedAt } = got;
+  const { status, headers, raw } = got;
   const isEmpty = raw.length === 0;
   const type = headers['content-type'];
   const odd = (what: string): Attempt => {
     const message = `${request.method} ${request.endpoint} answered ${what}`;
     return { failed: { error: new errors.UnexpectedContent(message), retry: 'once' } };
   };
-  const answer = { status, headers, raw, date: dateOf(headers), receivedAt };
+  const answer = { status, headers, raw, date: dateOf(headers) };
   if (isEmpty && request.bodiless && (complete.has(status) || status === 204))
     return { answer: { ...answer, body: undefined } };
   if (!complete.has(status)) return odd(`${status}, which is no page`);

@@ -22,8 +22,6 @@ export interface Received {
   /** Names in lower case; a repeated header is joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly raw: Buffer;
-  /** `performance.now()` when the body was complete. */
-  readonly receivedAt: number;
 }
 
 /** A deadline of ours passed. */
@@ -57,7 +55,7 @@ export const exchange = async (
     within(timeouts.bodyMs, 'the whole answer');
     const headers = flat(answer.headers);
     const raw = await collect(answer.body, headers, limits);
-    return { status: answer.statusCode, headers, raw, receivedAt: performance.now() };
+    return { status: answer.statusCode, headers, raw };
   } catch (error) {
     throw stop.aborted ? stop.reason : error;
   } finally {

@@ -82,7 +82,7 @@ export class PageWalker {
     if (back !== undefined) return { page: undefined, next: back };
 
     const before = this.#metInPass;
-    const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
+    const records = all.filter((_, place) => this.#meet(ids[place] ?? '', place < repeated));
     const following = paging.next(answer.body, sent, all.length, repeated, answer.headers);
     this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
     this.#size = Math.max(1, all.length);
@@ -90,12 +90,9 @@ export class PageWalker {
     if (following !== undefined)
       this.#loopGuard.onward(following.request, all.length, this.#metInPass - before);
     const page: Page = {
-      records: places.map((place) => all[place]),
-      places,
+      records,
       raw: answer.raw,
       total,
-      date: answer.date,
-      receivedAt: answer.receivedAt,
       offset: paging.offset?.(answer.body, sent),
     };
     return { page, next };

@@ -28,10 +28,10 @@ export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading =
 
 /** A page for each record. */
 export async function* pagesOf(records: AsyncIterable<Json>): AsyncGenerator<Page, WalkEnd, void> {
-  const none = { raw: Buffer.alloc(0), total: undefined, offset: undefined, date: undefined };
+  const raw = Buffer.alloc(0);
   let count = 0;
   for await (const record of records) {
-    yield { ...none, records: [record], receivedAt: performance.now() };
+    yield { records: [record], raw };
     count += 1;
   }
   return { expected: count, fetched: count, matched: true, passes: 1 };

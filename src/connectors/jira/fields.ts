@@ -69,11 +69,22 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
   const reasons = [first, others].filter((each) => each instanceof Error);
   const [one, other] = [first, others].flatMap((each) => (each instanceof Error ? [] : [each]));
   if (one === undefined) throw reasons.find((reason) => !(reason instanceof errors.Missing)) ?? reasons[0];
-  const seen = new Set<string>();
   // The English name of a translated one is in the second list only (the vendor's OpenAPI).
   const second = other?.pages.flatMap(({ records }) => records.filter(isObject)) ?? [];
   const english = new Map(second.map((field) => [search.id(field), memberOf(field, 'untranslatedName')]));
-  const pages = [...one.pages, ...(other?.pages ?? [])].map((page) => withoutSeen(page, seen, english));
+  const seen = new Set<string>();
+  const isNew = (record: Json): boolean => {
+    const id = search.id(record);
+    const isSeen = id !== '' && seen.has(id);
+    seen.add(id);
+    return !isSeen;
+  };
+  const named = (record: Json): Json =>
+    isObject(record) ? { untranslatedName: english.get(search.id(record)), ...record } : record;
+  const pages = [...one.pages, ...(other?.pages ?? [])].map((page) => ({
+    ...page,
+    records: page.records.filter(isNew).map(named),
+  }));
   const fetched = pages.reduce((sum, { records }) => sum + records.length, 0);
   const byOffset = one.pages.some(({ offset }) => offset !== undefined);
   const end: WalkEnd = {
@@ -101,26 +112,6 @@ export const readFields = (http: Http, signal: AbortSignal): Reading => {
     return both.end;
   }
   return { ...readingOf(http, search, signal), pages: pages() };
-};
-
-/**
- * The page without the records that were seen before; the rest counts as seen from now on, and gets its English
- * name where it lacks one.
- */
-const withoutSeen = (page: Page, seen: Set<string>, english: ReadonlyMap<string, Json>): Page => {
-  const named = page.records.map((record, at) => ({ record, name: search.id(record), at }));
-  const kept = named.filter(({ name }) => {
-    const isNew = name === '' || !seen.has(name);
-    seen.add(name);
-    return isNew;
-  });
-  return {
-    ...page,
-    records: kept.map(({ record, name }) =>
-      isObject(record) ? { untranslatedName: english.get(name), ...record } : record,
-    ),
-    places: kept.map(({ at }) => page.places?.[at] ?? at),
-  };
 };
 
 /** What the site's fields mean for issues. */

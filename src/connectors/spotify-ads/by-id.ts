@@ -25,7 +25,7 @@ interface Wanted {
 const byId = (ads: Ads, { ids, endpoint, path, isNew }: Wanted, signal: AbortSignal): Reading => {
   const page = async (id: string, until: AbortSignal) => {
     const sent = ads.http.send({ method: 'GET', path: path(id), endpoint }, until);
-    const { raw, date, receivedAt, body } = await sent.catch((cause: unknown) => {
+    const { raw, body } = await sent.catch((cause: unknown) => {
       if (!(cause instanceof Missing) || isNew?.(id) !== true) throw cause;
       const message = `${cause.message}; it was never there: is its id right?`;
       throw new Refused(message, cause.status, [], { cause });
@@ -33,7 +33,7 @@ const byId = (ads: Ads, { ids, endpoint, path, isNew }: Wanted, signal: AbortSig
     const given = textAt(body, 'id');
     if (given?.toLowerCase() !== id.toLowerCase())
       throw new UnexpectedContent(`${endpoint}: asked for ${id}, the answer is ${given ?? 'without an id'}`);
-    return { records: [body], raw, date, receivedAt };
+    return { records: [body], raw };
   };
   const requests = { endpoint, items: ids, nameOf: (id: string) => id, page };
   return { pages: oneByOne(ads, requests, signal), id: idBy('id'), bytes: (_, { raw }) => raw };

@@ -58,7 +58,7 @@ export async function* oneByOne<T>(
   for await (const answer of mapConcurrent(items, concurrency, read, signal))
     if (answer !== undefined) {
       fetched += 1;
-      yield { ...answer, total, offset: undefined };
+      yield { ...answer, total };
     }
   const [first] = absent.values();
   if (first !== undefined && fetched + failed.size === 0) throw first;

@@ -46,13 +46,13 @@ export const targetNames = (ads: Ads): ReadSide => ({
     const page = async ({ dimension, list, ids }: (typeof items)[number], until: AbortSignal) => {
       const path = `/targets/${list}`;
       const request = { method: 'GET', path, endpoint: path, query: { ids } } as const;
-      const { body, raw, date, receivedAt } = await ads.http.send(request, until);
+      const { body, raw } = await ads.http.send(request, until);
       const given = listNamed(path, list);
       const records = given(body)
         .flatMap(withParts)
         .filter((one) => ids.includes(textAt(one, 'id') ?? ''))
         .map((one) => ({ ...Object(one), dimension, asked_on }));
-      return { records, raw, date, receivedAt };
+      return { records, raw };
     };
     const nameOf = ({ dimension, ids: [first] }: (typeof items)[number]) => `${dimension} ${first}`;
     const id = (one: Json) => `${textAt(one, 'dimension')} ${textAt(one, 'id')}`;

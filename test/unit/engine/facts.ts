@@ -93,10 +93,7 @@ export async function makeFacts(warehouse: Warehouse): Promise<void> {
 const at = (day: string): Date => new Date(`${day}T00:00:00Z`);
 const text = (date: Date | undefined): string => date?.toISOString().slice(0, 10) ?? '…';
 
-const pageOf = (records: readonly Json[]): Page => ({
-  ...{ records, raw: Buffer.alloc(0), receivedAt: 0 },
-  ...{ total: undefined, date: undefined, offset: undefined },
-});
+const pageOf = (records: readonly Json[]): Page => ({ records, raw: Buffer.alloc(0) });
 
 async function* inPages(all: readonly Json[], size: number): AsyncGenerator<Page, WalkEnd, void> {
   for (let i = 0; i < all.length; i += size) yield pageOf(all.slice(i, i + size));

@@ -99,8 +99,7 @@ async function* rowsOf(
     const records = given.filter((line) => !isOutside(line));
     outside += given.length - records.length;
     fetched += records.length;
-    const receivedAt = performance.now();
-    yield { records, raw: noBytes, total: undefined, date: undefined, receivedAt, offset: undefined };
+    yield { records, raw: noBytes };
   }
   const days = `${first} to ${end} (exclusive)`;
   if (fetched === 0 && outside > 0)

@@ -64,11 +64,11 @@ const reading = (
     if (unsupported.has(kind)) return undefined;
     const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
     try {
-      const { body, raw, date, receivedAt } = await reports.http.send(requestOf(slice, question), until);
+      const { body, raw } = await reports.http.send(requestOf(slice, question), until);
       const all = rowsOf(body);
       const rows = all.filter(isOf(question, all));
       strange += all.length - rows.length;
-      return { records: [{ ...asked, state: 'ok', rows }], raw, date, receivedAt };
+      return { records: [{ ...asked, state: 'ok', rows }], raw };
     } catch (cause) {
       const code = codeOf(cause);
       if (code !== undefined) return stateOf({ ...asked, state: 'not_enough_data', code, rows: [] });
@@ -95,8 +95,6 @@ const reading = (
 const stateOf = (record: Readonly<Record<string, Json>>) => ({
   records: [record],
   raw: Buffer.from(JSON.stringify(record)),
-  date: undefined,
-  receivedAt: performance.now(),
 });
 
 const namesDimension = (cause: unknown, dimension: string): boolean =>
