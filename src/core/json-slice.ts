@@ -21,10 +21,6 @@ export const valueSlice = (raw: Buffer, path: JsonPath): Buffer | undefined => {
   return found;
 };
 
-/** The bytes of the `index`-th element of the list at `path`: see `valueSlice`. */
-export const elementSlice = (raw: Buffer, path: readonly string[], index: number): Buffer | undefined =>
-  valueSlice(raw, [...path, index]);
-
 const memberIn = (raw: Buffer, key: string): Buffer | undefined => {
   if (raw[0] !== openObject) return undefined;
   let found: Buffer | undefined;

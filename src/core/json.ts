@@ -128,4 +128,4 @@ export const storableJson = (json: string): string =>
       )
     : json;
 
-export { elementSlice, pathOf, valueSlice } from './json-slice.ts';
+export { pathOf, valueSlice } from './json-slice.ts';

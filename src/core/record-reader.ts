@@ -42,16 +42,14 @@ export class Reading {
     this.#keeper = inside === undefined || inside.ownExtra ? this : inside.of.#keeper;
   }
 
-  /** The element of a list of this record; what it keeps lands in this record's `_extra`. */
-  element(list: string, index: number): Reading {
-    const inside = { of: this, list, index, ownExtra: false };
-    return new Reading(this.#stream, this.#noun, this.#record, this.#prefix, inside);
-  }
-
-  /** The element of a list of this record that becomes a row with an `_extra` of its own. */
-  row(list: string, index: number): Reading {
-    const inside = { of: this, list, index, ownExtra: true };
-    return new Reading(this.#stream, this.#noun, this.#record, `${list}[${index}].`, inside);
+  /**
+   * The element of a list of this record; what it keeps lands in this record's `_extra`, unless it becomes a row
+   * with an `_extra` of its own.
+   */
+  element(list: string, index: number, ownExtra = false): Reading {
+    const prefix = ownExtra ? `${list}[${index}].` : this.#prefix;
+    const inside = { of: this, list, index, ownExtra };
+    return new Reading(this.#stream, this.#noun, this.#record, prefix, inside);
   }
 
   /** The error that rejects the record: `tracker.issues: issue PROJ-7 has no fields.updated`. */

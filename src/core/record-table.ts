@@ -6,7 +6,7 @@
 import type { PageWalk } from './paging.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
 import { eachPart } from './record-parts.ts';
-import { kindOf, Reading } from './record-reader.ts';
+import { Reading } from './record-reader.ts';
 import * as values from './record-values.ts';
 import type { Json } from './request.ts';
 import type { LoadSide, Mapped, NestedList, Slice, TakeBadPart, Transform } from './stream.ts';
@@ -181,7 +181,7 @@ export interface RecordTable extends DeclaredTable {
   readonly members: ReadonlySet<string>;
   /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
   rowOf(r: Reading, record: JsonObject, given?: Row): Row;
-  /** The same table with these options. */
+  /** The same table with these options, too. */
   with(options: RecordTableOptions): RecordTable;
 }
 
@@ -263,7 +263,7 @@ export const records = (
       if (table.entity) row._extra = r.extra();
       return row;
     },
-    with: (more) => records(name, about, content, more),
+    with: (more) => records(name, about, content, { ...options, ...more }),
   };
 };
 
@@ -340,7 +340,10 @@ export const readInto = (
       const given = () => jsonOf(owner);
       const elements = list === undefined ? undefined : elementsOf(r, object, list);
       if (elements !== undefined && list !== undefined) {
-        const read = (each: Json, at: number) => [elementRow(inner, r.element(list, at), each, owner)];
+        const read = (each: Json, index: number) => {
+          const at = r.element(list, index);
+          return [inner.rowOf(at, values.requireElement(at, each), owner)];
+        };
         children[name] = lastOfEach(inner, r.parts(name, elements, read, given));
       }
       if (walk === undefined) continue;
@@ -378,12 +381,6 @@ const counted = (walk: PageWalk | undefined, total: Json): PageWalk | undefined 
 const elementsOf = (r: Reading, record: JsonObject, list: string): readonly Json[] | undefined => {
   const elements = own(record, list) ?? [];
   return Array.isArray(elements) ? elements : (r.flip(list, elements, 'a list') ?? undefined);
-};
-
-/** The row of an element of a list within the record. */
-const elementRow = (table: RecordTable, r: Reading, element: Json, owner: Row): Row => {
-  if (!isObject(element)) throw r.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
-  return table.rowOf(r, element, owner);
 };
 
 /** The last row of each key. */

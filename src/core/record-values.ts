@@ -41,6 +41,10 @@ const required =
     return read;
   };
 
+/** The readers of a member that may and of one that must be there. */
+const both = <T>(expected: string, parse: Parse<T>) =>
+  [optional(expected, parse), required(expected, parse)] as const;
+
 /** Reads with a parser that throws `BadData`. */
 const parsed =
   <I, T>(isRightType: (value: Json) => value is I, parse: (value: I) => T): Parse<T> =>
@@ -95,34 +99,26 @@ const anInstant = parsed<string | number, Instant>(
 const asObject: Parse<JsonObject> = (_r, _path, value) => (isObject(value) ? value : undefined);
 const asList: Parse<readonly Json[]> = (_r, _path, value) => (Array.isArray(value) ? value : undefined);
 
-export const text = optional('text', asText);
-export const requiredText = required('text', asText);
+export const [text, requiredText] = both('text', asText);
 
 /** A numeric id, as number or as text of digits. */
-export const id = optional('a numeric id', int8(true));
-export const requiredId = required('a numeric id', int8(true));
+export const [id, requiredId] = both('a numeric id', int8(true));
 
-export const integer = optional('a whole number', int8(false));
-export const requiredInteger = required('a whole number', int8(false));
+export const [integer, requiredInteger] = both('a whole number', int8(false));
 
 const aBool: Parse<boolean> = (_r, _path, value) => (typeof value === 'boolean' ? value : undefined);
-export const bool = optional('true or false', aBool);
-export const requiredBool = required('true or false', aBool);
+export const [bool, requiredBool] = both('true or false', aBool);
 
 /** An exact decimal. */
-export const decimal = optional('a number', aDecimal);
-export const requiredDecimal = required('a number', aDecimal);
+export const [decimal, requiredDecimal] = both('a number', aDecimal);
 
 /** An instant as text with offset, as epoch milliseconds, or as seconds where those would lie before 1973. */
-export const instant = optional('an instant', anInstant);
-export const requiredInstant = required('an instant', anInstant);
+export const [instant, requiredInstant] = both('an instant', anInstant);
 
 /** A calendar day `YYYY-MM-DD`. */
-export const day = optional('a day', parsed(isText, parseDay));
-export const requiredDay = required('a day', parsed(isText, parseDay));
+export const [day, requiredDay] = both('a day', parsed(isText, parseDay));
 
-export const object = optional('an object', asObject);
-export const requiredObject = required('an object', asObject);
+export const [object, requiredObject] = both('an object', asObject);
 
 const listOrNull = optional('a list', asList);
 const none: readonly Json[] = [];
@@ -158,8 +154,13 @@ const anInt4: Parse<number> = (r, path, value) => {
   return read;
 };
 /** A whole number of 32 bits. */
-export const int4 = optional('a whole number', anInt4);
-export const requiredInt4 = required('a whole number', anInt4);
+export const [int4, requiredInt4] = both('a whole number', anInt4);
+
+/** An element of a list, as the reading of that element calls it. */
+export const requireElement = (r: Reading, element: Json): JsonObject => {
+  if (!isObject(element)) throw r.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
+  return element;
+};
 
 /** The record itself. */
 export const requireRecord = (r: Reading, record: Json): JsonObject => {

@@ -1,6 +1,6 @@
 /** A walk as something to be read. */
 
-import { elementSlice, parseJson } from '../core/json.ts';
+import { parseJson, pathOf, valueSlice } from '../core/json.ts';
 import type { Page, PageWalk, Reading } from '../core/paging.ts';
 import type { Http, Json } from '../core/request.ts';
 import { pages } from './pages.ts';
@@ -17,11 +17,10 @@ export function sourceBytes(record: Json, page: Page, walk: Pick<PageWalk, 'list
   const body = parseJson(page.raw);
   const list = walk.list(body);
   const id = walk.id(record);
-  const same = list.flatMap((other, index) => (walk.id(other) === id ? [index] : []));
-  const index = same.length === 1 ? (same[0] ?? -1) : list.findIndex((other) => alike(other, record));
-  const path = Array.isArray(body) ? [] : [keyHolding(body, list)];
-  const bytes = index < 0 ? undefined : elementSlice(page.raw, path, index);
-  return bytes ?? page.raw;
+  const same = list.filter((other) => walk.id(other) === id);
+  const found = same.length === 1 ? same[0] : list.find((other) => alike(other, record));
+  const path = found === undefined ? undefined : pathOf(body, found);
+  return (path && valueSlice(page.raw, path)) ?? page.raw;
 }
 
 function alike(a: Json, b: Json): boolean {
@@ -31,9 +30,4 @@ function alike(a: Json, b: Json): boolean {
     // Too deep to compare (RangeError): then it is not found by likeness, and the page's bytes are kept instead.
     return false;
   }
-}
-
-function keyHolding(body: Json, list: readonly Json[]): string {
-  for (const [key, value] of Object.entries(body ?? {})) if (value === list) return key;
-  return '';
 }

@@ -119,7 +119,7 @@ export const dagRun: Transform = (record) => {
   const counts = new Map<string, number>();
   const stepRow = (one: Json, position: number): readonly Row[] => {
     const { kind, step: raw } = one as Step;
-    const at = r.row('steps', position);
+    const at = r.element('steps', position, true);
     if (!isObject(raw)) throw at.reject('bad_type', '', `has ${kindOf(raw)} as %, expected a step`);
     const step_name =
       textOf(isObject(raw.step) ? own(raw.step, 'name') : undefined) ??

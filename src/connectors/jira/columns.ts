@@ -1,6 +1,6 @@
 /** Columns of the tracker's tables that are read in its own ways, and what all its tables have in common. */
 
-import { kind, type RecordTable, type RecordTableOptions, records } from '../../core/record-table.ts';
+import { kind, type RecordTable, records } from '../../core/record-table.ts';
 import type { Columns } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
 import { document, personId, plainText } from './transform/values.ts';
@@ -17,13 +17,5 @@ export const original = kind(core.json, document);
 const ignoredEverywhere = ['self', 'expand', 'avatarUrls', 'iconUrl', 'statusColor'];
 
 /** A table of schema `tracker`. Members that no column reads are kept in `_extra`. */
-export const readable = (
-  name: string,
-  about: string,
-  content: Columns,
-  options: RecordTableOptions = {},
-): RecordTable => {
-  const table = (more: RecordTableOptions) =>
-    records(`tracker.${name}`, about, content, { ignoredEverywhere, ...more });
-  return { ...table(options), with: table };
-};
+export const readable = (name: string, about: string, content: Columns): RecordTable =>
+  records(`tracker.${name}`, about, content, { ignoredEverywhere });

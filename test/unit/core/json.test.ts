@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { BadData } from '../../../src/core/errors.ts';
 import {
   ExactNumber,
-  elementSlice,
   membersToJson,
   numberOf,
   parseJson,
   storableJson,
   toJson,
+  valueSlice,
 } from '../../../src/core/json.ts';
 
 const parsed = (text: string): unknown => parseJson(Buffer.from(text));
@@ -193,9 +193,9 @@ describe('toJson', () => {
   });
 });
 
-describe('elementSlice', () => {
+describe('valueSlice', () => {
   const slice = (text: string, path: readonly string[], index: number) =>
-    elementSlice(Buffer.from(text), path, index)?.toString();
+    valueSlice(Buffer.from(text), [...path, index])?.toString();
 
   test('gives the exact bytes of every element of any document', () => {
     const lists = fc.array(fc.jsonValue({ maxDepth: 4 }));

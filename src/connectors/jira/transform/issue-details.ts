@@ -26,7 +26,7 @@ export type DetailWalks = ReturnType<typeof detailWalks>;
 /** How the server gives such lists of many issues at once. */
 export type DetailBulk = Readonly<Partial<Record<keyof DetailWalks, BulkLists>>>;
 
-interface Owner extends Issue {
+interface Owner extends Omit<Issue, 'partial'> {
   readonly key: string;
   readonly catalogue: Catalogue;
   readonly walks: () => DetailWalks;
@@ -98,7 +98,8 @@ const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObje
   addAuthors(details.people, records);
   // What is bad in a truncated list comes again with the list itself.
   const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;
-  const read = (element: Json, at: number) => list.read(owner, r.row(`${path}.${name}`, at), element, take);
+  const read = (element: Json, at: number) =>
+    list.read(owner, r.element(`${path}.${name}`, at, true), element, take);
   const came = eachPart(child, records, read, take, () => ownerOf(owner));
   if (complete) {
     details.children[child] = came;

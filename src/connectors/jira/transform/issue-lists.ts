@@ -3,36 +3,31 @@
 import { isObject, type JsonObject, own, wordOf } from '../../../core/record-object.ts';
 import { kindOf, type Reading } from '../../../core/record-reader.ts';
 import { lastOfEach } from '../../../core/record-table.ts';
-import { id, keyText, object, text } from '../../../core/record-values.ts';
+import { id, keyText, object, requireElement, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Integer, Row } from '../../../core/table.ts';
 import type { Readable } from '../columns.ts';
 import { issueComponents, issueLinks, issueSprints, issueVersions } from '../issue-tables.ts';
-
-/** A list as far as it can be read. */
-export interface Found<T = Row> {
-  readonly rows: readonly T[];
-  /**
-   * False where the list is kept in `_extra` instead: rows that are known beside these may belong to it. An
-   * element that cannot be read is a reject of its own.
-   */
-  readonly whole: boolean;
-}
 
 /** The issue whose lists are read. */
 export interface Issue {
   readonly r: Reading;
   readonly id: Integer;
   readonly fields: JsonObject;
+  /** Children of which a list is kept in `_extra` instead: rows that are known may belong to it. */
+  readonly partial: string[];
 }
 
 /** The list of a field; absent and null are an empty one, anything else is kept in `_extra`. */
-const listIn = ({ r, fields }: Issue, field: string): Found<Json> => {
-  const value = own(fields, field) ?? [];
-  if (Array.isArray(value)) return { rows: value, whole: true };
+const listIn = ({ r, fields, partial }: Issue, field: string, child: string): readonly Json[] => {
+  const value = own(fields, field) ?? none;
+  if (Array.isArray(value)) return value;
   r.flip(`fields.${field}`, value, 'a list');
-  return { rows: [], whole: false };
+  partial.push(child);
+  return none;
 };
+
+const none: readonly never[] = [];
 
 /** What is read of each element, with what a part needs to be read by itself. Others are rejected by themselves. */
 const partsOf = <T>(
@@ -50,14 +45,11 @@ const partsOf = <T>(
   );
 
 /** Labels in the order of the source. */
-export const labelsOf = (issue: Issue): Found<string> => {
-  const { rows: elements, whole } = listIn(issue, 'labels');
-  const rows = partsOf(issue, 'labels', 'labels', elements, (at, label) => {
+export const labelsOf = (issue: Issue): readonly string[] =>
+  partsOf(issue, 'labels', 'labels', listIn(issue, 'labels', 'labels'), (at, label) => {
     if (typeof label === 'string') return keyText(at, '', label);
     throw at.reject('bad_type', '', `has ${kindOf(label)} as %, expected text`);
   });
-  return { rows, whole };
-};
 
 /** One row an element, the last of each key. `given`: the columns that no member of the element gives. Throws `BadData`. */
 const rowsOf = (
@@ -66,28 +58,28 @@ const rowsOf = (
   child: string,
   table: Readable,
   given: (at: Reading, element: JsonObject) => Row,
-  { rows: elements, whole }: Found<Json> = listIn(issue, field),
-): Found => {
-  if (elements.length === 0) return { rows: [], whole };
+  elements = listIn(issue, field, child),
+): readonly Row[] => {
+  if (elements.length === 0) return none;
   const rows = partsOf(issue, field, child, elements, (at, element) => {
-    if (isObject(element)) return table.rowOf(at, element, given(at, element));
-    throw at.reject('bad_type', '', `has ${kindOf(element)} as %, expected an object`);
+    const object = requireElement(at, element);
+    return table.rowOf(at, object, given(at, object));
   });
-  return { rows: lastOfEach(table, rows), whole };
+  return lastOfEach(table, rows);
 };
 
-export const componentsOf = (issue: Issue): Found =>
+export const componentsOf = (issue: Issue): readonly Row[] =>
   rowsOf(issue, 'components', 'components', issueComponents, () => ({ issue_id: issue.id }));
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
-export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Found =>
+export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): readonly Row[] =>
   rowsOf(issue, field, 'versions', issueVersions, () => ({
     issue_id: issue.id,
     kind: field === 'versions' ? 'affected' : 'fix',
   }));
 
 /** The names that are there, in the order of the source. */
-export const namesOf = ({ rows }: Found): readonly string[] =>
+export const namesOf = (rows: readonly Row[]): readonly string[] =>
   rows.map(({ name }) => name).filter((name) => typeof name === 'string');
 
 /**
@@ -95,7 +87,7 @@ export const namesOf = ({ rows }: Found): readonly string[] =>
  * both: then the other end is the one that is not this issue. An issue that is linked to itself has the link
  * twice, from each side.
  */
-export const linksOf = (issue: Issue): Found =>
+export const linksOf = (issue: Issue): readonly Row[] =>
   rowsOf(issue, 'issuelinks', 'links', issueLinks, (at, link) => {
     const outward = object(at, link, 'outwardIssue');
     const inward = object(at, link, 'inwardIssue');
@@ -125,13 +117,12 @@ export const looksLikeSprints = (value: Json): boolean => {
 };
 
 /** Sprints of the sprint fields, and of `closedSprints` and `sprint`, which the agile API adds. Each once. */
-export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found => {
-  const found = [...sprintFields, 'closedSprints', 'sprint'].flatMap((field) => {
+export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): readonly Row[] => {
+  const rows = [...sprintFields, 'closedSprints', 'sprint'].flatMap((field) => {
     const value = own(issue.fields, field) ?? null;
-    if (value === null) return [];
-    const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
-    return [rowsOf(issue, field, 'sprints', issueSprints, () => ({ issue_id: issue.id }), list)];
+    if (value === null) return none;
+    const list = isObject(value) ? [value] : listIn(issue, field, 'sprints');
+    return rowsOf(issue, field, 'sprints', issueSprints, () => ({ issue_id: issue.id }), list);
   });
-  const rows = found.flatMap((each) => each.rows);
-  return { rows: lastOfEach(issueSprints, rows), whole: found.every(({ whole }) => whole) };
+  return lastOfEach(issueSprints, rows);
 };

@@ -20,9 +20,6 @@ const recordKeys = names(
   'editmeta versionedRepresentations fieldsToInclude',
 );
 
-/** Lists that come whole with their issue. */
-const listNames = ['labels', 'components', 'versions', 'links', 'sprints'] as const;
-
 /**
  * Labels, components, versions, links and sprints are always given (a field that is missing is empty);
  * `partial` names those that can be read in part only. Changelog, comments and worklogs are given where they
@@ -40,7 +37,7 @@ export const issueMapper =
     const whole = values.requireRecord(r, record);
     const id = values.requiredId(r, whole, 'id');
     const fields = values.requiredObject(r, whole, 'fields');
-    const issue = { r, id, fields };
+    const issue = { r, id, fields, partial: [] };
     const key = values.requiredKey(r, whole, 'key');
 
     const people: Row[] = [];
@@ -53,7 +50,6 @@ export const issueMapper =
     const affected = lists.versionsOf(issue, 'versions');
     const links = lists.linksOf(issue);
     const sprints = lists.sprintsOf(issue, custom.sprintFields);
-    const versions = { rows: [...fixed.rows, ...affected.rows], whole: fixed.whole && affected.whole };
     const walks = () => walksOf(String(id));
     const details = detailsOf({ r, id, fields, key, catalogue, walks, bulk }, whole, people);
     r.keepUnknown(whole, recordKeys, 'record.');
@@ -63,7 +59,7 @@ export const issueMapper =
       epic_key: epic.key,
       id,
       key,
-      labels: labels.rows,
+      labels,
       components: lists.namesOf(components),
       fix_versions: lists.namesOf(fixed),
       affects_versions: lists.namesOf(affected),
@@ -74,17 +70,15 @@ export const issueMapper =
       custom_fields: custom.json,
     });
     const { children, nestedLists } = details;
-    const labelRows = [...new Set(labels.rows)].map((label) => ({ issue_id: id, label }));
-    const found = { labels: { ...labels, rows: labelRows }, components, versions, links, sprints };
-    const partial: string[] = [];
-    for (const name of listNames) {
-      children[name] = found[name].rows;
-      if (!found[name].whole) partial.push(name);
-    }
+    children.labels = [...new Set(labels)].map((label) => ({ issue_id: id, label }));
+    children.components = components;
+    children.versions = [...fixed, ...affected];
+    children.links = links;
+    children.sprints = sprints;
     return {
       row,
       children,
-      ...(partial.length > 0 && { partial }),
+      ...(issue.partial.length > 0 && { partial: issue.partial }),
       ...(nestedLists.length > 0 && { nestedLists }),
       ...r.remarks(),
       mentions: people,
