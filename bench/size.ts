@@ -8,16 +8,16 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 32,
   'run.ts': 46,
-  core: 1658,
+  core: 1649,
   config: 754,
   http: 1196,
-  reading: 1332,
-  'connectors/jira': 3000,
+  reading: 1323,
+  'connectors/jira': 2745,
   'connectors/spotify-ads': 2858,
   'connectors/dagu': 948,
   'connectors/connector.ts': 115,
-  engine: 2947,
-  load: 1527,
+  engine: 2939,
+  load: 1526,
   queries: 776,
   bi: 437,
   warehouse: 1050,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_363;
+export const limit = 25_083;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
