@@ -1,6 +1,6 @@
 /** What an answer that is no list means. Policy is data: the first row of the table that fits decides. */
 
-import { Forbidden, HasNone, Missing, type TidemarkError, Transient } from '../core/errors.ts';
+import { Forbidden, HasNone, Missing, TidemarkError, Transient } from '../core/errors.ts';
 
 /** A list shows less than the source counts in it, or than the warehouse has seen in it. */
 export class ShownLess extends Transient {}
@@ -43,12 +43,22 @@ export function outcomeOf(refusal: Refusal): Outcome {
   return policy.find(([where]) => fits(where))?.[1] ?? 'failed';
 }
 
-/** Answers that may be a deployment or a cache: they are believed when a second request confirms them. */
+/** Answers that may be a deployment or a cache: they are believed when another request says the same. */
 const doubtful = [Missing, Forbidden, HasNone, ShownLess];
 
-/** Runs the step a second time where its first answer needs to be confirmed: `doubt` says what it was. */
-export const confirmed = <T>(step: (doubt?: TidemarkError) => Promise<T>): Promise<T> =>
-  step().catch((error) => {
-    if (doubtful.some((kind) => error instanceof kind)) return step(error);
-    throw error;
-  });
+/**
+ * Runs the step again where its answer needs to be confirmed, until an answer is of a kind that was among the `doubts`
+ * before. Of two that differ, e.g. a 403 and then an empty list, neither confirms the other.
+ */
+export const confirmed = async <T>(step: (doubts: readonly TidemarkError[]) => Promise<T>): Promise<T> => {
+  const doubts: TidemarkError[] = [];
+  for (;;)
+    try {
+      return await step(doubts);
+    } catch (error) {
+      const kind = doubtful.find((one) => error instanceof one);
+      const isNew = kind !== undefined && !doubts.some((doubt) => doubt instanceof kind);
+      if (!isNew || !(error instanceof TidemarkError)) throw error;
+      doubts.push(error);
+    }
+};

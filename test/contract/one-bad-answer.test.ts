@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TrackerOptions } from '../../simulators/jira/server.ts';
 import { type Fault, status } from '../../simulators/shared/faults.ts';
+import type { LoggedRequest } from '../../simulators/shared/script.ts';
 import { differences, issueDifferences } from '../support/oracle.ts';
 import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 
@@ -88,6 +89,22 @@ describe('one bad answer in the first sync is requested a second time and costs 
     expect(report.streams.filter((one) => one.status !== 'ok')).toEqual([]);
     expect(await differences(rig)).toEqual([]);
   });
+});
+
+test.each([
+  ['403', 'before it is seen to be', 1, status(403)],
+  ['404', 'before it is seen to be', 1, status(404)],
+  ['403', 'when that is confirmed', 2, status(403)],
+  ['404', 'when that is confirmed', 2, status(404)],
+])('an empty list is believed though one answer was %s %s', async (_, __, nth, fault) => {
+  const { script, state } = await open({ issues: 5 });
+  const { groupId } = state.group('nobody-yet');
+  const match = ({ query }: LoggedRequest) => query.groupId === groupId;
+  const rule = script.at({ endpoint: members, nth, match }, fault);
+  const report = await rig.sync({ streams: ['groups', 'group_members'] });
+  expect(rule.fired).toBe(1);
+  expect(report).toMatchObject(succeeded);
+  expect(rig.events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
 });
 
 test('a list that stays empty is requested twice in the first run and once in later ones', async () => {

@@ -182,7 +182,7 @@ export class NestedLists {
     return endpoint.limit(async () => {
       if (endpoint.closedBy) return { ...list, error: endpoint.closedBy };
       try {
-        return await confirmed((doubt) => this.#request(list, doubt));
+        return await confirmed((doubts) => this.#request(list, doubts));
       } catch (error) {
         if (!(error instanceof Missing || error instanceof Forbidden)) throw error;
         endpoint.refused.add(key);
@@ -192,8 +192,8 @@ export class NestedLists {
     });
   }
 
-  /** Throws `ShownLess` where the list lacks what came with its record, unless it is requested in `doubt`. */
-  async #request(list: ListRead, doubt: Error | undefined): Promise<ListRead> {
+  /** Throws `ShownLess` where the list lacks what came with its record, unless an earlier request said so, too. */
+  async #request(list: ListRead, doubts: readonly Error[]): Promise<ListRead> {
     const { endpoint, walk } = list;
     const { deps, signal } = this.#of.context;
     const read: Element[] = [];
@@ -211,7 +211,8 @@ export class NestedLists {
     if (!matched) return { ...madeOf(list, read), error: new Transient(message) };
     // An empty list that states no total proves nothing either.
     const isUnstated = expected === null && fetched === 0;
-    if ((isUnstated || lacksShown(list, read)) && doubt === undefined) throw new ShownLess(message);
+    const isDoubted = doubts.some((doubt) => doubt instanceof ShownLess);
+    if ((isUnstated || lacksShown(list, read)) && !isDoubted) throw new ShownLess(message);
     return madeOf(list, read);
   }
 

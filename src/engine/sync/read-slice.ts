@@ -24,14 +24,14 @@ import { ShownLess } from '../verify.ts';
 /**
  * Reads one slice to its end. The last batch carries the slice's receipt and, for the walk's last slice, the
  * checkpoint. When it fails half-way, the batches read until then are committed without them, and the error
- * is thrown. `count`: records in it, as far as known. `doubt`: what the first reading in this run came to,
- * where this is the second; that a list has nothing, or less than it should, is believed when said twice.
+ * is thrown. `count`: records in it, as far as known. `doubts`: what earlier readings in this run came to;
+ * that a list has nothing, or less than it should, is believed when said twice.
  */
 export async function readSlice(
   walking: WalkContext,
   open: OpenSlice,
   count: number | undefined,
-  doubt: TidemarkError | undefined,
+  doubts: readonly TidemarkError[],
 ): Promise<SliceEnd> {
   const { context, stream } = walking;
   const { slice, sliceId } = open;
@@ -40,7 +40,7 @@ export async function readSlice(
     stream.read === undefined
       ? readingOf(context.deps.source.http, await stream.pages(slice, signal), signal)
       : await stream.read(slice, sliceContext(context, stream, sliceId), signal);
-  const again = doubt instanceof ShownLess || doubt instanceof HasNone;
+  const again = doubts.some((doubt) => doubt instanceof ShownLess || doubt instanceof HasNone);
   return new SliceReader(walking, open, reading).read(count, again);
 }
 

@@ -68,7 +68,7 @@ class WalkReader {
     const refused = this.#refused.find((one) => one.open.owner === open.owner);
     if (refused !== undefined) throw refused.error;
     await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
-    const end = await confirmed((doubt) => readSlice(walking, open, count, doubt));
+    const end = await confirmed((doubts) => readSlice(walking, open, count, doubts));
     // A read without a pass sent no request: no owner has answered.
     this.#answered ||= end.passes > 0;
     if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));

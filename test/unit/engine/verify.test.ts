@@ -62,6 +62,23 @@ describe('a second request confirms', () => {
     expect(requests).toBe(isConfirmed ? 2 : 1);
   });
 
+  test('two bad answers of different kinds conclude nothing, whichever comes first', async () => {
+    const [refused, less] = [new Forbidden('no'), new ShownLess('less')];
+    for (const first of [refused, less]) {
+      const answers = [first, first === refused ? less : refused];
+      const seen: unknown[] = [];
+      const step = async (doubts: readonly Error[]) => {
+        seen.push([...doubts]);
+        const error = answers.shift();
+        if (error !== undefined) throw error;
+        return 'read';
+      };
+      const [one, other] = [...answers];
+      expect(await confirmed(step)).toBe('read');
+      expect(seen).toEqual([[], [one], [one, other]]);
+    }
+  });
+
   test('a single bad answer concludes nothing', async () => {
     const answers = [new Missing('a deployment', 404), undefined];
     const step = async () => {
