@@ -167,6 +167,8 @@ create table if not exists tracker.issue_value_intervals (
 alter table tracker.issue_value_intervals add column if not exists is_inferred boolean not null default false;
 create index if not exists issue_value_intervals_inferred
   on tracker.issue_value_intervals (source_id, issue_id) where is_inferred;
+-- Its values may be null, so it has no key: a publication tells changed rows by all columns.
+alter table tracker.issue_value_intervals replica identity full;
 create index if not exists issue_value_intervals_issue on tracker.issue_value_intervals (source_id, issue_id);
 comment on table tracker.issue_value_intervals is 'Values of fields over time, of issues and fields with changes, and of sprints and fix versions; one row per issue, field, value and interval.';
 comment on column tracker.issue_value_intervals.source_id is 'The source, see ops.sources.';
@@ -210,11 +212,13 @@ comment on column tracker.history_names.kind is 'See tracker.value_names.kind.';
 comment on column tracker.history_names.name is 'The name.';
 comment on column tracker.history_names.is_known is 'True where exactly one value of the site has or had it.';
 
-create table if not exists tracker.touched (
+-- Unlogged: its rows never outlive their transaction, so a crash loses none, and a publication leaves it out.
+create unlogged table if not exists tracker.touched (
   source_id smallint not null,
   part text not null,
   issue_ids bigint[] not null
 );
+alter table tracker.touched set unlogged;
 comment on table tracker.touched is 'Issues whose facts the transaction must derive before it ends; empty between transactions.';
 comment on column tracker.touched.source_id is 'The source, see ops.sources.';
 comment on column tracker.touched.part is 'all, or sprints: only what follows from sprints.';
