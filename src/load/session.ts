@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { stopped } from '../core/abort.ts';
-import { Misconfigured, saidBy, Transient } from '../core/errors.ts';
+import { Misconfigured, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { codeOf, diskFull, full, readOnly } from '../warehouse/pg-errors.ts';
+import { codeOf, diskFull, full, readOnly, wordsOf } from '../warehouse/pg-errors.ts';
 import { isConnectionLoss, isRepeatable, usualRetry, withRetry } from '../warehouse/with-retry.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
@@ -187,12 +187,12 @@ export async function pruneCommits(db: Kysely<AnyDatabase>): Promise<void> {
  */
 export function transientIf(error: unknown): unknown {
   if (isRepeatable(error))
-    return new Transient(`the warehouse could not take the batch: ${saidBy(error)}`, { cause: error });
+    return new Transient(`the warehouse could not take the batch: ${wordsOf(error)}`, { cause: error });
   if (!(error instanceof Error)) return error;
   if (codeOf(error) === readOnly)
     return new Misconfigured(
-      `the warehouse takes no writes (${error.message}): it is a replica or read-only; committed rows stay`,
+      `the warehouse takes no writes (${wordsOf(error)}): it is a replica or read-only; committed rows stay`,
       { cause: error },
     );
-  return codeOf(error) === diskFull ? full(error.message, { cause: error }) : error;
+  return codeOf(error) === diskFull ? full(wordsOf(error), { cause: error }) : error;
 }

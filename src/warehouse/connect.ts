@@ -7,6 +7,7 @@ import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
 import { targetOf } from './routes.ts';
+import { prepareSession } from './session.ts';
 import { OtherServer, Way } from './way.ts';
 import { withRetry } from './with-retry.ts';
 
@@ -84,7 +85,7 @@ function open(way: Way, url: string, options: ConnectOptions): Warehouse {
     connectionTimeoutMillis: way.current.login.connectionTimeoutMillis,
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
     ...(statementTimeout > 0 && { query_timeout: statementTimeout + silenceMs }),
-    onConnect: (client) => prepare(client, statementTimeout),
+    onConnect: (client) => prepareSession(client, statementTimeout),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
@@ -137,27 +138,6 @@ export const withConnectLimit = ({ pool }: Warehouse, retryMs: number): Kysely<A
 export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
   const { rows } = await sql`select where current_setting('transaction_read_only') = 'off'`.execute(db);
   return rows.length > 0;
-}
-
-/**
- * Settings of the session, not of its start: poolers refuse those. `read committed`: under another isolation, which a database or role may have
- * as default, a transaction that lasts longer than a heartbeat of its lease fails at its end. `jit` off: before Postgres 18 compiling took
- * 0.1 s for statements of 1 ms (measured on 15). `synchronous_commit`: a run relies on what an answered commit stored.
- */
-async function prepare(client: pg.ClientBase, statementTimeout: number): Promise<void> {
-  await client.query(`
-    select set_config(name, value, false) from (values
-      ('timezone', 'UTC'), ('datestyle', 'ISO, YMD'), ('intervalstyle', 'iso_8601'), ('client_min_messages', 'warning'),
-      ('statement_timeout', '${statementTimeout}'), ('lock_timeout', '60s'), ('idle_in_transaction_session_timeout', '5min'),
-      ('idle_session_timeout', '0'), ('default_transaction_isolation', 'read committed'), ('jit', 'off'),
-      ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
-    ) as settings (name, value);
-    select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
-    do $$ begin
-      -- A statement whose client was killed must not go on holding its locks. Not every server's platform can tell.
-      perform set_config('client_connection_check_interval', '3s', false);
-    exception when invalid_parameter_value then null;
-    end $$`);
 }
 
 /** What makes a server unfit, as an SQL condition, and what the user can do; the first that holds counts. */

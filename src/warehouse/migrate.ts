@@ -4,10 +4,10 @@
  */
 import fs from 'node:fs';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
+import { Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
-import { codeOf } from './pg-errors.ts';
+import { codeOf, wordsOf } from './pg-errors.ts';
 import type { Definition, Settings } from './tables.ts';
 import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
 import { isConnectionLoss, withRetry } from './with-retry.ts';
@@ -290,5 +290,5 @@ function explained(cause: unknown, address: string): unknown {
   if (todo === undefined) return cause;
   const Kind = isLost || code === lockNotAvailable ? Transient : Misconfigured;
   const detail = Reflect.get(Object(cause), 'detail');
-  return new Kind(`${address}: ${saidBy(cause)}${detail ? `; ${detail}` : ''}: ${todo}`, { cause });
+  return new Kind(`${address}: ${wordsOf(cause)}${detail ? `; ${detail}` : ''}: ${todo}`, { cause });
 }

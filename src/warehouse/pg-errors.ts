@@ -1,4 +1,5 @@
 /** What an error of Postgres or of the way to it means to the person who must do something about it. */
+import pg from 'pg';
 import {
   AuthFailed,
   Misconfigured,
@@ -22,6 +23,10 @@ const passingMessage = /^Connection terminated|^timeout exceeded when trying to 
 /** The SQLSTATE of a server's error, the code of a network's, else undefined. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+/** What was said; of a server's error with its SQLSTATE, by which it is known in every language. */
+export const wordsOf = (error: unknown): string =>
+  error instanceof pg.DatabaseError ? `${error.message}, SQLSTATE ${error.code}` : saidBy(error);
 
 /** True if trying again may help. */
 export function isPassing(error: unknown): boolean {
@@ -56,7 +61,12 @@ const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] 
   [/^28P01/, AuthFailed, 'the user or the password is wrong: correct DATABASE_URL'],
   [/^28000/, AuthFailed, "this user is not let in: correct DATABASE_URL, or the server's pg_hba.conf"],
   [/^3D000/, Misconfigured, 'there is no such database: create it (createdb) or correct DATABASE_URL'],
-  [/^42501/, Misconfigured, 'grant this user CONNECT on the database, or take another user in DATABASE_URL'],
+  [
+    /^42501/,
+    Misconfigured,
+    'grant this user CONNECT on the database and reset settings that it may not change (alter role … reset …), ' +
+      'or take another user in DATABASE_URL',
+  ],
   [/does not support SSL/, Misconfigured, 'it has no TLS: use sslmode=disable or prefer in DATABASE_URL'],
   [
     certificate,
@@ -70,7 +80,7 @@ const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] 
 export function refusal(error: unknown, address: string): unknown {
   if (error instanceof TidemarkError) return error;
   const facts = { cause: error };
-  const said = saidBy(error);
+  const said = wordsOf(error);
   if (codeOf(error) === diskFull) return full(said, facts);
   if (error instanceof URIError)
     return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
@@ -87,7 +97,7 @@ export const full = (said: string, facts: ErrorOptions): WarehouseFull =>
 
 /** The error for what did not come up in time. */
 export const unreachable = (error: unknown, address: string): Unreachable => {
-  const said = saidBy(error instanceof AggregateError ? error.errors[0] : error);
+  const said = wordsOf(error instanceof AggregateError ? error.errors[0] : error);
   return new Unreachable(
     `the warehouse at ${address} cannot be reached (${said}): is it running, and is DATABASE_URL right?`,
     { cause: error },

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { targetOf } from './routes.ts';
+import { prepareSession } from './session.ts';
 
 /**
  * Vacuums and analyzes the tables of a database that are due, the catalogue's among them; gives their names. A table that another session has
@@ -19,6 +20,7 @@ export async function tidyTables(url: string, signal?: AbortSignal): Promise<rea
   try {
     if (signal?.aborted) return done;
     await client.connect();
+    await prepareSession(client, 0);
     signal?.addEventListener('abort', () => void client.end(), { once: true });
     await othersEnded(client);
     for (const { name } of (await client.query<{ name: string }>(due)).rows) {

@@ -29,7 +29,7 @@ const unpublished = ['ops.budgets', 'tracker.touched'];
 
 test('the lint finds a table without a replica identity', async () => {
   await rows('create table public.bare (a int); create table public.keyed (a int primary key)');
-  expect(await rows(withoutIdentity)).toEqual([{ name: 'bare' }]);
+  expect(await rows(withoutIdentity)).toEqual([{ name: 'public.bare' }]);
   await rows('drop table public.bare, public.keyed');
 });
 

@@ -23,6 +23,8 @@ export interface PrivateCluster {
   crash(whileDown?: () => Promise<void>): Promise<void>;
   /** Restarts it, and remembers how it is; with what this gives it is so again, as where a replica takes over that has not heard of what came since. */
   keep(): Promise<() => Promise<void>>;
+  /** Restarts it as a replica, which takes no writes; what this gives makes it a primary again. */
+  demote(): Promise<() => Promise<void>>;
   /** The server's user may write here. */
   lend(directory: string): void;
   remove(): Promise<void>;
@@ -93,6 +95,17 @@ export async function privateCluster(): Promise<PrivateCluster> {
         fs.renameSync(kept, cluster.data);
         await start(cluster, port, settings);
       };
+    },
+    async demote() {
+      const signal = path.join(cluster.data, 'standby.signal');
+      const restart = async (): Promise<void> => {
+        await stop(cluster);
+        if (fs.existsSync(signal)) fs.rmSync(signal);
+        else fs.writeFileSync(signal, '');
+        await start(cluster, port, settings);
+      };
+      await restart();
+      return restart;
     },
     lend: (place) => lend(place, as),
     async remove() {

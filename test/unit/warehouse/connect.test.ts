@@ -93,7 +93,7 @@ test.each([
 });
 
 test.each([
-  ['a wrong password', { password: 'wr0ng-secret' }, AuthFailed, /password is wrong/],
+  ['a wrong password', { password: 'wr0ng-secret' }, AuthFailed, /password is wrong.*SQLSTATE 28P01/],
   ['an unknown user', { username: 'nobody_here' }, AuthFailed, /password is wrong/],
   ['no password', { password: '' }, AuthFailed, /asks for a password/],
   ['a missing database', { pathname: '/not_there' }, Misconfigured, /not_there.*createdb/],
@@ -144,11 +144,12 @@ test('a server that hangs up at first is tried until it answers', async () => {
   server.close();
 });
 
-test('a warehouse that may not be written to is refused', async () => {
-  const username = await newRole('reader', (role) => [
-    `alter role ${role} set default_transaction_read_only = on`,
+test('a setting of the role that it may not reset is refused, with what to do: its triggers would keep no facts', async () => {
+  const username = await newRole('silenced', (role) => [
+    `alter role ${role} set session_replication_role = replica`,
   ]);
-  await expectMisconfigured(variant({ username, password: 'r' }), /read-only/);
+  const url = variant({ username, password: 'r' });
+  await expectMisconfigured(url, /alter role … reset.*session_replication_role.*SQLSTATE 42501/);
 });
 
 test('a database that does not hold every text is refused, with what to do', async () => {
@@ -208,7 +209,7 @@ test('a server that has no room even for a login has a full disk', async () => {
 });
 
 test('a connection that goes silent, also in a COPY, is noticed within the time-out and replaced', async () => {
-  await sql`create table copied (n int)`.execute(database.warehouse.db);
+  await sql`create table public.copied (n int)`.execute(database.warehouse.db);
   const { wire, warehouse } = await behindWire();
   wire.freeze();
   const began = performance.now();
@@ -217,7 +218,10 @@ test('a connection that goes silent, also in a COPY, is noticed within the time-
   wire.thaw();
   const client = await warehouse.pool.connect();
   wire.freeze();
-  const copying = pipeline(Readable.from(['1\n', '2\n']), client.query(copyFrom('copy copied from stdin')));
+  const copying = pipeline(
+    Readable.from(['1\n', '2\n']),
+    client.query(copyFrom('copy public.copied from stdin')),
+  );
   await expect(copying).rejects.toThrow(/timeout|terminated/);
   client.release(true);
   wire.thaw();

@@ -44,11 +44,11 @@ const tables = (): Promise<readonly unknown[]> =>
 const migrating = (steps: URL) =>
   run(new URL('programs/migrate.ts', import.meta.url), [database.url, steps.href]);
 
-const [a, b] = [{ '0001_a': 'create table a ()' }, { '0002_b': 'create table b ()' }];
+const [a, b] = [{ '0001_a': 'create table public.a ()' }, { '0002_b': 'create table public.b ()' }];
 
 test('pending steps are applied once, in the order of their names; what is up to date locks nothing', async () => {
   const { warehouse } = database;
-  const steps = { folder: folder({ '0002_b': 'alter table a add column b int', ...a }) };
+  const steps = { folder: folder({ '0002_b': 'alter table public.a add column b int', ...a }) };
   expect(await pending(warehouse, [], steps)).toEqual(['0001_a', '0002_b']);
   expect(await migrate(warehouse, [], steps)).toEqual(['0001_a', '0002_b']);
   const holder = await warehouse.pool.connect();
@@ -56,14 +56,14 @@ test('pending steps are applied once, in the order of their names; what is up to
   expect(await migrate(warehouse, [], { ...steps, waitMs: 0 })).toEqual([]);
   await holder.query('rollback');
   holder.release();
-  const more = { folder: folder({ ...a, ...b, '0003_c': 'create table c ()' }) };
+  const more = { folder: folder({ ...a, ...b, '0003_c': 'create table public.c ()' }) };
   expect(await migrate(warehouse, [], more)).toEqual(['0003_c']);
   expect(await tables()).toEqual(['a', 'c']);
 });
 
 test('processes that start together apply each step once', async () => {
-  const slow = { '0002_slow': 'create table b (); select pg_sleep(0.2)' };
-  const steps = folder({ ...a, ...slow, '0003_c': 'create table c ()' });
+  const slow = { '0002_slow': 'create table public.b (); select pg_sleep(0.2)' };
+  const steps = folder({ ...a, ...slow, '0003_c': 'create table public.c ()' });
   const programs = [1, 2].map(() => migrating(steps));
   const results = await Promise.all(programs.map(async (one) => JSON.parse(await one.line()) as string[]));
   expect(results.flat().sort()).toEqual(['0001_a', '0002_slow', '0003_c']);
@@ -71,7 +71,7 @@ test('processes that start together apply each step once', async () => {
 });
 
 test('a killed migration leaves nothing and blocks no later one', async () => {
-  const steps = { ...a, '0002_b': 'create table b (); select pg_sleep(60) /* killed here */' };
+  const steps = { ...a, '0002_b': 'create table public.b (); select pg_sleep(60) /* killed here */' };
   const { warehouse } = database;
   const program = migrating(folder(steps));
   const sleeping = `select pid from pg_stat_activity
@@ -87,29 +87,29 @@ test('a killed migration leaves nothing and blocks no later one', async () => {
 test('a lost connection is retried, and reported when it is lost each time', async () => {
   const { warehouse } = database;
   const dies = 'perform pg_terminate_backend(pg_backend_pid())';
-  await warehouse.pool.query('create sequence tries');
+  await warehouse.pool.query('create sequence public.tries');
   const steps = (death: string) =>
-    folder({ ...a, '0002_b': `create table b (); do $$ begin ${death}; end $$` });
+    folder({ ...a, '0002_b': `create table public.b (); do $$ begin ${death}; end $$` });
   const each = migrate(warehouse, [], { folder: steps(dies) });
   await expect(each).rejects.toThrow(Transient);
   await expect(each).rejects.toThrow(/connection broke each time.*migrate again/);
   expect(await tables()).toEqual([]);
 
-  const once = steps(`if nextval('tries') = 1 then ${dies}; end if`);
+  const once = steps(`if nextval('public.tries') = 1 then ${dies}; end if`);
   expect(await migrate(warehouse, [], { folder: once })).toEqual(['0001_a', '0002_b']);
   expect(await rowsOf('select name from ops.definitions order by 1')).toEqual(['0001_a', '0002_b']);
 });
 
 test('a step that fails is named and rolled back; for a table that is locked, the message says what to do', async () => {
   const { warehouse } = database;
-  const bad = { folder: folder({ ...a, '0002_bad': 'create table b (); select 1/0' }) };
+  const bad = { folder: folder({ ...a, '0002_bad': 'create table public.b (); select 1/0' }) };
   await expect(migrate(warehouse, [], bad)).rejects.toThrow(/0002_bad.*division by zero/);
   expect(await tables()).toEqual([]);
   await migrate(warehouse, [], { folder: folder(a) });
-  const alter = "set local lock_timeout = '100ms'; alter table a add column b int";
+  const alter = "set local lock_timeout = '100ms'; alter table public.a add column b int";
   const steps = { folder: folder({ ...a, '0002_b': alter }) };
   const reader = await warehouse.pool.connect();
-  await reader.query('begin; select from a');
+  await reader.query('begin; select from public.a');
   const refused = migrate(warehouse, [], steps);
   await expect(refused).rejects.toThrow(Transient);
   await expect(refused).rejects.toThrow(/0002_b failed and left no trace.*let it end/);
@@ -120,7 +120,7 @@ test('a step that fails is named and rolled back; for a table that is locked, th
 
 test('a schema newer than the program is refused unchanged', async () => {
   const { warehouse } = database;
-  await migrate(warehouse, [], { folder: folder({ ...a, '0009_future': 'create table future ()' }) });
+  await migrate(warehouse, [], { folder: folder({ ...a, '0009_future': 'create table public.future ()' }) });
   const older = { folder: folder({ ...a, ...b }) };
   await expect(migrate(warehouse, [], older)).rejects.toThrow(/newer Tidemark.*0009_future/);
   await expect(pending(warehouse, [], older)).rejects.toThrow(Misconfigured);
@@ -203,23 +203,25 @@ test('a declared table is only added to: rows stay, columns and indexes come, co
 const views = (one: string, two = 'select number from one') =>
   folder({
     // The first by name reads the second.
-    'views/public.a_two': `create or replace view a_two as ${two.replace('from one', 'from public.one')}`,
-    'views/public.one': `create or replace view one as ${one}`,
+    'views/public.a_two': `create or replace view public.a_two as ${two.replace('from one', 'from public.one')}`,
+    'views/public.one': `create or replace view public.one as ${one}`,
   });
 
 test('a changed view is replaced in place, or made anew with its grants', async () => {
   const { warehouse } = database;
   await migrate(warehouse, [], { folder: views('select 1 as number') });
-  await warehouse.pool.query('grant select on a_two to public; create view theirs as select number from one');
+  await warehouse.pool.query(
+    'grant select on public.a_two to public; create view public.theirs as select number from public.one',
+  );
   expect(await migrate(warehouse, [], { folder: views('select 2 as number') })).toEqual(['views']);
-  expect(await rowsOf('select * from theirs')).toEqual([2]);
+  expect(await rowsOf('select * from public.theirs')).toEqual([2]);
 
   const others = views('select 3 as other', 'select other from one');
-  await expect(migrate(warehouse, [], { folder: others })).rejects.toThrow(/view theirs.*drop yours/s);
-  await warehouse.pool.query('drop view theirs');
+  await expect(migrate(warehouse, [], { folder: others })).rejects.toThrow(/view public.theirs.*drop yours/s);
+  await warehouse.pool.query('drop view public.theirs');
   expect(await migrate(warehouse, [], { folder: others })).toEqual(['views']);
-  expect(await rowsOf('select * from a_two')).toEqual([3]);
-  expect(await rowsOf(`select has_table_privilege('pg_monitor', 'a_two', 'select')`)).toEqual([true]);
+  expect(await rowsOf('select * from public.a_two')).toEqual([3]);
+  expect(await rowsOf(`select has_table_privilege('pg_monitor', 'public.a_two', 'select')`)).toEqual([true]);
 });
 
 test('tables and views of a newer version are refused; of the same hash they are not', async () => {
@@ -229,5 +231,5 @@ test('tables and views of a newer version are refused; of the same hash they are
   expect(await migrate(warehouse, [], { ...newer, version: '1.9.0' })).toEqual([]);
   const older = { folder: views('select 1 as number'), version: '1.9.0' };
   await expect(migrate(warehouse, [], older)).rejects.toThrow(/newer Tidemark.*public.one of 1.10.0/);
-  expect(await rowsOf('select * from one')).toEqual([2]);
+  expect(await rowsOf('select * from public.one')).toEqual([2]);
 });

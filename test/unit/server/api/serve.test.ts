@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startTracker, type TrackerSimulator } from '../../../../simulators/jira/server.ts';
 import { delay, silence } from '../../../../simulators/shared/faults.ts';
+import { privateCluster } from '../../../fault/private-cluster.ts';
 import { differences } from '../../../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { until } from '../../../support/processes.ts';
@@ -141,20 +142,7 @@ async function withoutWarehouse(strike: (wire: Wire, answered: Answered) => unkn
     const says = text.includes('the warehouse does not answer');
     return { code, says, inTime: performance.now() - began < 10_000 };
   };
-  const readOnly = (how: 'on' | 'off') =>
-    rowsOf(own)(
-      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
-    );
   try {
-    await readOnly('on');
-    wire.cut();
-    expect((await answered('/readyz')).code).toBe(503);
-    const refused = await post(`${at.base}/dags/tracker/start`, undefined, headers);
-    const message = 'the warehouse takes no writes; try again later';
-    expect([refused.code, refused.body.message]).toEqual([503, message]);
-    await readOnly('off');
-    wire.cut();
-    await until('it takes writes', async () => (await answered('/readyz')).code === 200);
     expect((await post(`${at.base}/dags/tracker/start`, undefined, headers)).code).toBe(202);
     await isLoading(own);
     await strike(wire, answered);
@@ -177,7 +165,7 @@ async function withoutWarehouse(strike: (wire: Wire, answered: Answered) => unkn
   }
 }
 
-test('a request while the warehouse is away or read-only is answered at once, and SIGTERM in mid-run ends serve in time', async () => {
+test('a request while the warehouse is away is answered at once, and SIGTERM in mid-run ends serve in time', async () => {
   hang();
   const away = { code: 503, says: true, inTime: true };
   const isDown = async (wire: Wire, answered: Answered): Promise<void> => {
@@ -197,6 +185,28 @@ test('a request while the warehouse is away or read-only is answered at once, an
     expect(await answered('/metrics')).toMatchObject({ code: 503, says: true });
   };
   await Promise.all([withoutWarehouse(isDown), withoutWarehouse(isSilent)]);
+});
+
+test('a warehouse that has become a replica takes no requests until it is a primary again', async () => {
+  const cluster = await privateCluster();
+  onTestFinished(() => cluster.remove());
+  const url = await cluster.database('replicated');
+  const at = await serve(begin, settings({ TIDEMARK_API_TOKEN: '' }, { ...database, url }));
+  const headers = { authorization: '' };
+  const isReady = async () => (await ask(new URL('/readyz', at.base).href, { headers })).code;
+  await until('it is ready', async () => (await isReady()) === 200);
+  const promote = await cluster.demote();
+  await until('it says why it is not', async () => {
+    const { code, text } = await ask(new URL('/readyz', at.base).href, { headers });
+    return code === 503 && text.includes('read-only');
+  });
+  const refused = await post(`${at.base}/dags/tracker/start`, undefined, headers);
+  const message = 'the warehouse takes no writes; try again later';
+  expect([refused.code, refused.body.message]).toEqual([503, message]);
+  await promote();
+  await until('it takes writes', async () => (await isReady()) === 200);
+  expect((await post(`${at.base}/dags/tracker/start`, undefined, headers)).code).toBe(202);
+  await end(at);
 });
 
 test('remote starts, looks, stops and retries over HTTP, and its exit codes say how it went', async () => {
