@@ -274,3 +274,24 @@ for each row execute function tracker.derive_touched();
 
 create or replace trigger keep_facts after insert or update or delete on ref.history_fields
 for each statement execute function tracker.note_fields();
+
+-- They run in the sessions of all programs that write: no setting of those may change what they do.
+do $$
+declare
+  called regprocedure;
+begin
+  for called in
+    select oid
+    from pg_proc
+    where pronamespace = 'tracker'::regnamespace
+      and (prorettype = 'trigger'::regtype or proname in ('derive', 'derive_all'))
+  loop
+    execute format(
+      'alter function %s set search_path = '''' set standard_conforming_strings = on set quote_all_identifiers = off
+        set array_nulls = on set transform_null_equals = off set timezone = ''UTC'' set datestyle = ''ISO, YMD''
+        set intervalstyle = iso_8601 set bytea_output = hex set extra_float_digits = 1',
+      called
+    );
+  end loop;
+end
+$$;
