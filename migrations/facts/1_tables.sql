@@ -235,3 +235,16 @@ comment on column tracker.fact_fields.source_id is 'The source, see ops.sources.
 comment on column tracker.fact_fields.sprint_fields is 'Ids of its sprint fields, see tracker.fields.id; empty: those that are called Sprint.';
 comment on column tracker.fact_fields.points_fields is 'Ids of its fields of story points, in the order in which the first filled one counts.';
 comment on column tracker.fact_fields.followed_fields is 'All fields whose values are followed, see tracker.followed_fields.';
+
+-- Locks (tracker.lock_facts, tracker.lock_names): empty tables, because every role may take an advisory lock and so stop all
+-- writes, but none may lock a table that it may not write to.
+do $$
+declare
+  lock_name text;
+begin
+  for lock_name in select kind || n from unnest(array['facts_lock_', 'names_lock_']) kind, generate_series(0, 7) n loop
+    execute format('create unlogged table if not exists tracker.%I ()', lock_name);
+    execute format('comment on table tracker.%I is %L', lock_name, 'Always empty: locked by what keeps the stored facts.');
+  end loop;
+end
+$$;

@@ -302,16 +302,13 @@ end
 $$;
 
 -- Until the end of the transaction. Writers of issues share the lock; what changes facts of any issue (statuses,
--- sprints, fields) takes it alone.
+-- sprints, fields) takes it alone. Few sites share a table; those that do wait for each other.
 create or replace function tracker.lock_facts(of_source smallint, alone boolean) returns void
 language plpgsql as $$
 begin
-  -- Any number, as long as every version of this program uses the same.
-  if alone then
-    perform pg_advisory_xact_lock(723651109, of_source);
-  else
-    perform pg_advisory_xact_lock_shared(723651109, of_source);
-  end if;
+  execute format(
+    'lock table tracker.facts_lock_%s in %s mode', of_source % 8, case when alone then 'exclusive' else 'row exclusive' end
+  );
 end
 $$;
 
@@ -320,11 +317,8 @@ $$;
 create or replace function tracker.lock_names(of_source smallint, alone boolean) returns void
 language plpgsql as $$
 begin
-  -- Any number, as long as every version of this program uses the same.
-  if alone then
-    perform pg_advisory_xact_lock(723651110, of_source);
-  else
-    perform pg_advisory_xact_lock_shared(723651110, of_source);
-  end if;
+  execute format(
+    'lock table tracker.names_lock_%s in %s mode', of_source % 8, case when alone then 'exclusive' else 'row exclusive' end
+  );
 end
 $$;

@@ -170,10 +170,16 @@ export const pendingSteps = async (warehouse: Warehouse, config: Schema) => {
   return pending(warehouse, await tablesOf(config), settingsFor(config));
 };
 
-/** Brings the schema up to date; returns the names of the steps. */
-export const applySteps = async (warehouse: Warehouse, config: Schema, signal: AbortSignal) => {
+/** Brings the schema up to date; returns the names of the steps. `goOn`: see `migrate`. */
+export const applySteps = async (
+  warehouse: Warehouse,
+  config: Schema,
+  signal: AbortSignal,
+  goOn?: (why: string) => void,
+): Promise<readonly string[]> => {
   const { migrate } = await import('../warehouse/migrate.ts');
-  return migrate(warehouse, await tablesOf(config), { signal, ...settingsFor(config) });
+  const options = { signal, ...settingsFor(config), ...(goOn && { goOn }) };
+  return migrate(warehouse, await tablesOf(config), options);
 };
 
 /** The tables that come with Tidemark, and those of other connectors. */
@@ -182,16 +188,18 @@ async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTabl
   return [...new Set([...shippedTables, ...pipelines.flatMap(({ connector }) => connector.tables)])];
 }
 
-type Opening = Pick<Context, 'signal' | 'say'> & { readonly parts: Pick<Parts, 'warehouse' | 'config'> };
+type Opening = Pick<Context, 'signal' | 'say' | 'warn'> & {
+  readonly parts: Pick<Parts, 'warehouse' | 'config'>;
+};
 
-/** The warehouse, brought up to date first: what a run needs. */
-export async function current({ parts, signal, say }: Opening): Promise<Warehouse> {
+/** The warehouse, brought up to date first: what a run needs. `warn` hears what a reader kept from being replaced. */
+export async function current({ parts, signal, say, warn }: Opening): Promise<Warehouse> {
   const warehouse = await parts.warehouse();
   const config = await parts.config();
   const missing = await pendingSteps(warehouse, config);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
-  await applySteps(warehouse, config, signal);
+  await applySteps(warehouse, config, signal, warn);
   return warehouse;
 }
 

@@ -205,7 +205,8 @@ export async function withDeps<T>(
   const listeners = { observe, onHttp: noteRateLimits(pipeline, observe), budget };
   const source = await lookup.openSource(pipeline, config, version, listeners);
   try {
-    const warehouse = await lookup.current({ parts, signal, say });
+    const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
+    const warehouse = await lookup.current({ parts, signal, say, warn });
     shared.resolve(withConnectLimit(warehouse, seconds(1)));
     const common = { observe, signal, version, deadlineMs: hours(config.runHours) };
     return await work({ source, warehouse, ...settings, ...common, trigger: 'manual' });

@@ -13,9 +13,12 @@ import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './que
 import { append } from './request-log.ts';
 import { type Ask, Conflict, type DagRun, type Done, NotFound, runIds, type Step } from './run-request.ts';
 
-/** Until the transaction ends, no other process decides what is queued for this pipeline. */
+/**
+ * Until the transaction ends, no other process decides what is queued for this pipeline. The row of its queue is locked: an advisory lock could
+ * be taken by every reader of the database.
+ */
 export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('tidemark queue ' || ${pipeline}, 0))`.execute(trx);
+  await sql`select from pgboss.queue where name = ${pipeline} for no key update`.execute(trx);
 }
 
 /** A request to be queued; `params` is the ask in the words of its asker. */

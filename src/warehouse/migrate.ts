@@ -10,7 +10,7 @@ import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 import { codeOf, wordsOf } from './pg-errors.ts';
 import type { Definition, Settings } from './tables.ts';
 import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
-import { isConnectionLoss, withRetry } from './with-retry.ts';
+import { isConnectionLoss, isRepeatable, withRetry } from './with-retry.ts';
 
 type Db = Kysely<AnyDatabase>;
 
@@ -21,6 +21,10 @@ interface MigrateOptions {
   readonly settings?: Settings;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
   readonly waitMs?: number;
+  /** How long to try again what a lock or a broken connection kept from being applied, in milliseconds; default 15 s. */
+  readonly retryMs?: number;
+  /** Views of `bi` that a reader's open transaction keeps from being replaced are left for a later run; this hears why. */
+  readonly goOn?: (why: string) => void;
   readonly signal?: AbortSignal;
   /** Version of this program; default: that of package.json. */
   readonly version?: string;
@@ -30,7 +34,7 @@ interface MigrateOptions {
  * Applies what is pending, in one transaction: a process that is killed half-way leaves nothing, and processes that start at once take turns.
  * Needs the right to create schemas, nothing more. Gives what it applied, as `pending` names it.
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if another process migrates for too
- * long, `Transient` if another session keeps a table locked or the connection breaks at each try.
+ * long, `Transient` if another session keeps a table locked, naming it, or the connection breaks at each try.
  */
 export async function migrate(
   warehouse: Warehouse,
@@ -38,17 +42,33 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
   if ((await pending(warehouse, tables, options).catch(() => [''])).length === 0) return [];
-  const { waitMs = 600_000, signal } = options;
-  const once = () =>
+  const { waitMs = 600_000, retryMs = 15_000, signal, goOn } = options;
+  const attempt = (choose: (plan: Plan) => Plan) =>
     inOwnTransaction(warehouse, signal, async (trx) => {
       await lock(trx, waitMs);
-      return apply(trx, await planOf(trx, tables, options));
+      return apply(trx, choose(await planOf(trx, tables, options)));
     });
-  return withRetry(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 }).catch((error: unknown) => {
+  const fail = async (error: unknown): Promise<never> => {
     signal?.throwIfAborted();
-    throw explained(error, warehouse.address);
+    const isLocked = codeOf(error) === lockNotAvailable;
+    throw explained(error, warehouse.address, isLocked ? await lockHolders(warehouse) : '');
+  };
+  const pauses = { totalMs: retryMs, firstMs: 500, longestMs: 4_000 };
+  return withRetry(() => attempt((plan) => plan), pauses, isRepeatable, signal).catch(async (error) => {
+    if (goOn === undefined || codeOf(error) !== lockNotAvailable) return fail(error);
+    const holders = await lockHolders(warehouse);
+    const applied = await attempt(withoutReadersViews).catch(fail);
+    goOn(`views of bi stay as they were: ${holders}. Let it end; the next run replaces them`);
+    return applied;
   });
 }
+
+/** What is left where views that readers may be reading are not replaced. Nothing of ours reads these. */
+const withoutReadersViews = (plan: Plan): Plan => ({
+  ...plan,
+  outdated: plan.outdated.filter(({ kind, name }) => kind !== 'view' || !/^bi(_pii)?\./.test(name)),
+  former: [],
+});
 
 /** On a connection of its own: a statement may take longer here than any of a sync. */
 async function inOwnTransaction<T>(
@@ -135,22 +155,48 @@ const ownVersion = (): string =>
 
 type Applied = Pick<Definition, 'kind' | 'name' | 'hash'> & { readonly version: string };
 
+/** Not `to_regclass`: in a transaction that has found nothing once, it does not see what another one makes. */
+async function hasDefinitions(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_class where relname = 'definitions' and relnamespace in (
+      select oid from pg_namespace where nspname = 'ops')`.execute(db);
+  return rows.length > 0;
+}
+
 async function appliedIn(db: Db): Promise<readonly Applied[]> {
-  const table = await sql`select where to_regclass('ops.definitions') is not null`.execute(db);
-  if (table.rows.length === 0) return [];
+  if (!(await hasDefinitions(db))) return [];
   return (await sql<Applied>`select kind, name, hash, version from ops.definitions`.execute(db)).rows;
 }
 
 /** Waits for other processes that migrate; the lock ends with the transaction. */
 async function lock(trx: Db, waitMs: number): Promise<void> {
   await sql`select set_config('lock_timeout', ${`${Math.max(waitMs, 1)}ms`}, true)`.execute(trx);
-  // Any number, as long as every version of this program uses the same.
-  await sql`select pg_advisory_xact_lock(7236511094217)`.execute(trx).catch((cause: unknown) => {
+  try {
+    // Any number. Any role can take such a lock, so it serves only until there is a table that a reader may not lock.
+    if (!(await hasDefinitions(trx))) await sql`select pg_advisory_xact_lock(7236511094217)`.execute(trx);
+    if (await hasDefinitions(trx))
+      await sql`lock table ops.definitions in share row exclusive mode`.execute(trx);
+  } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause;
     const seconds = Math.round(waitMs / 1000);
     throw new Unreachable(`another process has been migrating this warehouse for ${seconds} s`, { cause });
-  });
-  await sql`set local lock_timeout = '60s'`.execute(trx);
+  }
+  // Who reads what we wait for queues behind us.
+  await sql`set local lock_timeout = '3s'`.execute(trx);
+}
+
+/** Which sessions keep tables or views of ours locked, the oldest transaction first, in words. */
+async function lockHolders({ db }: Pick<Warehouse, 'db'>): Promise<string> {
+  const { rows } = await sql<{ holder: string }>`
+    select concat('session ', a.pid, ' of ', a.usename, ' (' || nullif(a.application_name, '') || ')',
+      ' since ' || to_char(a.xact_start at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')) as holder
+    from pg_stat_activity a
+    where a.datname = current_database() and a.pid <> pg_backend_pid() and a.pid in (
+      select l.pid from pg_locks l
+      where l.granted and l.relation in (select to_regclass(name) from ops.definitions where kind in ('table', 'view')))
+    order by a.xact_start limit 3`.execute(db);
+  const holders = rows.map(({ holder }) => holder).join(', ') || 'another session';
+  return `what must change is locked by ${holders}, perhaps a transaction that a BI tool left open`;
 }
 
 async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
@@ -278,17 +324,18 @@ const advice: Readonly<Record<string, string>> = {
   '42501':
     'this user may not change the schema: let the owner run grant create on database … to this user, and give it the schemas and tables ' +
     `of Tidemark that another user made (alter … owner to …); where they are another program's, ${ownDatabase}`,
-  [lockNotAvailable]:
-    'another session keeps a table locked that must change, perhaps a transaction that a BI tool left open ' +
-    '(pg_stat_activity shows it): let it end, then migrate again',
 };
 
-function explained(cause: unknown, address: string): unknown {
-  const code = codeOf(cause) ?? '';
+/** `locked`: who keeps it locked, where the cause is a lock. */
+function explained(cause: unknown, address: string, locked: string): unknown {
   const isLost = isConnectionLoss(cause);
-  const todo = isLost ? 'the connection broke each time; nothing was changed: migrate again' : advice[code];
+  const todo = isLost
+    ? 'the connection broke each time; nothing was changed: migrate again'
+    : locked
+      ? `${locked}: let it end, then migrate again`
+      : advice[codeOf(cause) ?? ''];
   if (todo === undefined) return cause;
-  const Kind = isLost || code === lockNotAvailable ? Transient : Misconfigured;
+  const Kind = isLost || locked ? Transient : Misconfigured;
   const detail = Reflect.get(Object(cause), 'detail');
   return new Kind(`${address}: ${wordsOf(cause)}${detail ? `; ${detail}` : ''}: ${todo}`, { cause });
 }

@@ -81,6 +81,31 @@ test('a reader runs every view of bi, and nothing else', async () => {
   expect((await client.query(visible)).rows).toEqual([{ nspname: 'bi' }, { nspname: 'information_schema' }]);
 });
 
+test('a reader cannot take the locks under which facts are written', async () => {
+  const client = await as((await grantReader(warehouse, reader('locking'))).url);
+  const locks = await relations(`relname ~ '^(facts|names)_lock'`);
+  expect(locks).toHaveLength(16);
+  for (const name of [...locks, 'ops.definitions'])
+    await expect(
+      client.query(`rollback; begin; lock table ${name} in access share mode`),
+      name,
+    ).rejects.toThrow(/permission denied/);
+  await client.query('rollback');
+  const writer = await warehouse.pool.connect();
+  await writer.query('begin; select tracker.lock_facts(9::smallint, true), tracker.lock_names(9::smallint, true)');
+  const { rows } = await writer.query(
+    `select locktype, mode, relation::regclass::text as name from pg_locks
+      where pid = pg_backend_pid() and (locktype = 'advisory' or relation::regclass::text ~ '^tracker.*_lock') order by 3`,
+  );
+  await writer.query('rollback');
+  writer.release();
+  const held = { locktype: 'relation', mode: 'ExclusiveLock' };
+  expect(rows).toEqual([
+    { ...held, name: 'tracker.facts_lock_1' },
+    { ...held, name: 'tracker.names_lock_1' },
+  ]);
+});
+
 test('a reader may call no function that others may not, also where the owner is a superuser', async () => {
   const own = await testDatabase();
   onTestFinished(() => own.drop());
