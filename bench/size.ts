@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1526,
   queries: 776,
   bi: 437,
-  warehouse: 1050,
+  warehouse: 1144,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_083;
+export const limit = 25_153;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -30,7 +30,7 @@ export async function temporaryWarehouse(
     (await import('../../src/embedded/embedded.ts')).openEmbedded(home, { notice: () => undefined, signal });
   const embedded = url === undefined ? await open() : undefined;
   const warehouse = await connect(url ?? embedded?.own ?? '', { max: 12 });
-  await applySteps(warehouse, { pipelines: connectors }, signal);
+  await applySteps(warehouse, { pipelines: connectors }, { signal });
   return {
     url: url ?? embedded?.url ?? '',
     warehouse,

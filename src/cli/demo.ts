@@ -89,7 +89,7 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
     throw new LockHeld('another demo is running in this home; wait for it, or set another TIDEMARK_HOME');
   for (const schema of [...pipelines, 'bi', 'bi_pii', 'ref', 'ops'])
     await lock.query(`drop schema if exists ${schema} cascade`);
-  await applySteps(warehouse, { pipelines: [] }, signal);
+  await applySteps(warehouse, { pipelines: [] }, { signal });
   return { url: embedded.url, warehouse };
 }
 

@@ -11,6 +11,7 @@ import { excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { MigrateOptions } from '../warehouse/migrate.ts';
 import type { Context, Parts, Settings } from './context.ts';
 
 /** A pipeline that can be named in commands. */
@@ -164,23 +165,15 @@ type Schema = Pipelines & { readonly reporting?: Reporting };
 /** For `migrate`; where nothing is configured the views keep what they were told. */
 const settingsFor = ({ reporting }: Schema) => (reporting ? { settings: settingsOf(reporting) } : {});
 
-/** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
-export const pendingSteps = async (warehouse: Warehouse, config: Schema) => {
-  const { pending } = await import('../warehouse/migrate.ts');
-  return pending(warehouse, await tablesOf(config), settingsFor(config));
-};
+const migrations = () => import('../warehouse/migrate.ts');
 
-/** Brings the schema up to date; returns the names of the steps. `goOn`: see `migrate`. */
-export const applySteps = async (
-  warehouse: Warehouse,
-  config: Schema,
-  signal: AbortSignal,
-  goOn?: (why: string) => void,
-): Promise<readonly string[]> => {
-  const { migrate } = await import('../warehouse/migrate.ts');
-  const options = { signal, ...settingsFor(config), ...(goOn && { goOn }) };
-  return migrate(warehouse, await tablesOf(config), options);
-};
+/** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
+export const pendingSteps = async (warehouse: Warehouse, config: Schema) =>
+  (await migrations()).pending(warehouse, await tablesOf(config), settingsFor(config));
+
+/** Brings the schema up to date; returns the names of the steps. */
+export const applySteps = async (warehouse: Warehouse, config: Schema, how: MigrateOptions) =>
+  (await migrations()).migrate(warehouse, await tablesOf(config), { ...settingsFor(config), ...how });
 
 /** The tables that come with Tidemark, and those of other connectors. */
 async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTable[]> {
@@ -199,7 +192,7 @@ export async function current({ parts, signal, say, warn }: Opening): Promise<Wa
   const missing = await pendingSteps(warehouse, config);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
-  await applySteps(warehouse, config, signal, warn);
+  await applySteps(warehouse, config, { signal, goOn: warn });
   return warehouse;
 }
 

@@ -18,7 +18,7 @@ export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = fa
   const config = await parts.config();
   const steps = dryRun
     ? await lookup.pendingSteps(warehouse, config)
-    : await lookup.applySteps(warehouse, config, signal);
+    : await lookup.applySteps(warehouse, config, { signal });
   const lines = steps.map((step) => `${dryRun ? 'would apply' : 'applied'} ${step}`);
   const upToDate = `The schema of ${address} is up to date.`;
   const data = { warehouse: address, [dryRun ? 'pending' : 'applied']: steps };

@@ -14,7 +14,7 @@ import { isConnectionLoss, isRepeatable, withRetry } from './with-retry.ts';
 
 type Db = Kysely<AnyDatabase>;
 
-interface MigrateOptions {
+export interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with `facts/` and `views/` in it; default: the project's. */
   readonly folder?: URL;
   /** Values of the functions in schema `ops` that tell the views what to show, by name; absent: they stay. */

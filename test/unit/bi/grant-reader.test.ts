@@ -92,7 +92,9 @@ test('a reader cannot take the locks under which facts are written', async () =>
     ).rejects.toThrow(/permission denied/);
   await client.query('rollback');
   const writer = await warehouse.pool.connect();
-  await writer.query('begin; select tracker.lock_facts(9::smallint, true), tracker.lock_names(9::smallint, true)');
+  await writer.query(
+    'begin; select tracker.lock_facts(9::smallint, true), tracker.lock_names(9::smallint, true)',
+  );
   const { rows } = await writer.query(
     `select locktype, mode, relation::regclass::text as name from pg_locks
       where pid = pg_backend_pid() and (locktype = 'advisory' or relation::regclass::text ~ '^tracker.*_lock') order by 3`,
