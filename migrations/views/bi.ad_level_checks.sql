@@ -5,31 +5,24 @@ select
   d.ad_account_id,
   ac.name as ad_account_name,
   ac.currency_code as currency,
-  v.measure,
+  d.measure,
   'AD' as lower_level,
   v.upper_level,
-  v.lower_sum::numeric(28,6) as lower_sum,
+  d.ad_sum::numeric(28,6) as lower_sum,
   v.upper_sum::numeric(28,6) as upper_sum,
-  (v.lower_sum - v.upper_sum)::numeric(28,6) as difference,
+  (d.ad_sum - v.upper_sum)::numeric(28,6) as difference,
   d.is_final
 from (
   select
-    source_id,
-    ad_account_id,
-    day,
-    coalesce(sum(spend) filter (where entity_type = 'AD'), 0) as ad_spend,
-    coalesce(sum(spend) filter (where entity_type = 'AD_SET'), 0) as ad_set_spend,
-    coalesce(sum(spend) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_spend,
-    coalesce(sum(spend) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_spend,
-    coalesce(sum(impressions) filter (where entity_type = 'AD'), 0) as ad_impressions,
-    coalesce(sum(impressions) filter (where entity_type = 'AD_SET'), 0) as ad_set_impressions,
-    coalesce(sum(impressions) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_impressions,
-    coalesce(sum(impressions) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_impressions,
-    coalesce(sum(clicks) filter (where entity_type = 'AD'), 0) as ad_clicks,
-    coalesce(sum(clicks) filter (where entity_type = 'AD_SET'), 0) as ad_set_clicks,
-    coalesce(sum(clicks) filter (where entity_type = 'CAMPAIGN'), 0) as campaign_clicks,
-    coalesce(sum(clicks) filter (where entity_type = 'AD_ACCOUNT'), 0) as account_clicks,
-    bool_and(is_final) as is_final
+    r.source_id,
+    r.ad_account_id,
+    r.day,
+    m.measure,
+    coalesce(sum(m.value) filter (where r.entity_type = 'AD'), 0) as ad_sum,
+    coalesce(sum(m.value) filter (where r.entity_type = 'AD_SET'), 0) as ad_set_sum,
+    coalesce(sum(m.value) filter (where r.entity_type = 'CAMPAIGN'), 0) as campaign_sum,
+    coalesce(sum(m.value) filter (where r.entity_type = 'AD_ACCOUNT'), 0) as account_sum,
+    bool_and(r.is_final) as is_final
   from (
     -- One row per level first: the million rows are added up once.
     select
@@ -43,24 +36,18 @@ from (
       bool_and(is_final) as is_final
     from ads.report_daily
     group by source_id, ad_account_id, day, entity_type
-  ) by_level
-  group by source_id, ad_account_id, day
+  ) r
+  cross join lateral (
+    values ('spend', r.spend), ('impressions', r.impressions), ('clicks', r.clicks)
+  ) m (measure, value)
+  group by r.source_id, r.ad_account_id, r.day, m.measure
 ) d
 cross join lateral (
-  values
-    ('spend', 'AD_SET', d.ad_spend, d.ad_set_spend),
-    ('spend', 'CAMPAIGN', d.ad_spend, d.campaign_spend),
-    ('spend', 'AD_ACCOUNT', d.ad_spend, d.account_spend),
-    ('impressions', 'AD_SET', d.ad_impressions, d.ad_set_impressions),
-    ('impressions', 'CAMPAIGN', d.ad_impressions, d.campaign_impressions),
-    ('impressions', 'AD_ACCOUNT', d.ad_impressions, d.account_impressions),
-    ('clicks', 'AD_SET', d.ad_clicks, d.ad_set_clicks),
-    ('clicks', 'CAMPAIGN', d.ad_clicks, d.campaign_clicks),
-    ('clicks', 'AD_ACCOUNT', d.ad_clicks, d.account_clicks)
-) v (measure, upper_level, lower_sum, upper_sum)
+  values ('AD_SET', d.ad_set_sum), ('CAMPAIGN', d.campaign_sum), ('AD_ACCOUNT', d.account_sum)
+) v (upper_level, upper_sum)
 join ops.sources s on s.source_id = d.source_id
 left join ads.ad_accounts ac on ac.source_id = d.source_id and ac.id = d.ad_account_id
-where v.lower_sum <> v.upper_sum;
+where d.ad_sum <> v.upper_sum;
 
 comment on view bi.ad_level_checks is 'Where the levels of the daily reports disagree: the sum over an account''s ads against that over its ad sets, its campaigns and the account itself; one row per ad account, day, measure and level compared, only where they differ.';
 comment on column bi.ad_level_checks.source is 'The source, see ops.sources.name; ids are unique within one source.';
