@@ -24,7 +24,8 @@ select
     else i.parent_id
   end::text as parent_issue_id,
   pa.key as parent_issue_key,
-  coalesce(ep.key, oe.unknown_epic_key, pe.unknown_epic_key) as epic_issue_key,
+  coalesce(ep.key, case when oe.id is null then un.epic_key end, case when pe.id is null then up.epic_key end)
+    as epic_issue_key,
   array_to_string(i.labels, ', ') as labels,
   array_to_string(i.components, ', ') as components,
   array_to_string(i.fix_versions, ', ') as fix_versions,
@@ -101,7 +102,7 @@ select
   i.is_flagged,
   i.team,
   ep.id::text as epic_issue_id,
-  coalesce(de.key, oe.unknown_epic_key) as direct_epic_issue_key
+  coalesce(de.key, case when oe.id is null then un.epic_key end) as direct_epic_issue_key
 from tracker.shown_issues i
 join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -114,24 +115,47 @@ left join tracker.users uc on uc.source_id = i.source_id and uc.id = i.creator_i
 left join tracker.users ur on ur.source_id = i.source_id and ur.id = i.reporter_id
 left join tracker.shown_issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
 -- Sub-tasks name no epic: theirs is that of the parent. Parents on the way may be hidden.
-left join tracker.issue_epics oe on oe.source_id = i.source_id and oe.issue_id = i.id
-left join tracker.issue_epics pe on pe.source_id = i.source_id and pe.issue_id = i.parent_id
-left join tracker.issue_epics ge on ge.source_id = i.source_id and ge.issue_id = pe.parent_id
-left join tracker.shown_issues de on de.source_id = i.source_id and de.id = oe.epic_id
+left join tracker.issues pm on pm.source_id = i.source_id and pm.id = i.parent_id
+left join tracker.issue_types pt on pt.source_id = pm.source_id and pt.id = pm.issue_type_id
+left join tracker.issues gm on gm.source_id = pm.source_id and gm.id = pm.parent_id
+left join tracker.issue_types gt on gt.source_id = gm.source_id and gt.id = gm.issue_type_id
+-- An aggregate has one row whatever it finds: queries that read no epic do not look keys up, others look each up once.
+left join lateral (
+  select (array_agg(n.id order by n.key <> k.key, n._deleted_at is not null, n.id desc))[1] as id
+  from tracker.issue_keys k join tracker.issues n on n.source_id = k.source_id and n.id = k.issue_id
+  where k.source_id = i.source_id and k.key = i.epic_key
+) oe on true
+left join lateral (
+  select (array_agg(n.id order by n.key <> k.key, n._deleted_at is not null, n.id desc))[1] as id
+  from tracker.issue_keys k join tracker.issues n on n.source_id = k.source_id and n.id = k.issue_id
+  where k.source_id = pm.source_id and k.key = pm.epic_key
+) pe on true
+cross join lateral (
+  select case when not exists (
+    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = i.epic_key
+  ) then i.epic_key end as epic_key
+) un
+cross join lateral (
+  select case when not exists (
+    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = pm.epic_key
+  ) then pm.epic_key end as epic_key
+) up
+left join tracker.shown_issues de on de.source_id = i.source_id and de.id = coalesce(i.epic_id, oe.id)
 left join tracker.shown_issues ep
   on ep.source_id = i.source_id
-    and ep.id = coalesce(
-      case when oe.is_epic then i.id end,
-      oe.epic_id,
-      case
-        when oe.epic_key is null
-          then coalesce(
-            case when pe.is_epic then pe.issue_id end,
-            pe.epic_id,
-            case when pe.epic_key is null and ge.is_epic then ge.issue_id end
-          )
-      end
-    );
+    and ep.id = case
+      -- Servers that say no level: the name of the epic is a field that only epics have.
+      when coalesce(t.hierarchy_level = 1, exists (
+        select
+        from tracker.fields n
+        where n.source_id = i.source_id and n.schema_custom = 'com.pyxis.greenhopper.jira:gh-epic-label'
+          and i.custom_fields ? n.id
+      )) then i.id
+      when i.epic_id is not null or i.epic_key is not null then coalesce(i.epic_id, oe.id)
+      when pt.hierarchy_level = 1 then pm.id
+      when pm.epic_id is not null or pm.epic_key is not null then coalesce(pm.epic_id, pe.id)
+      when gt.hierarchy_level = 1 then gm.id
+    end;
 
 comment on view bi.issues is 'Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.';
 comment on column bi.issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';

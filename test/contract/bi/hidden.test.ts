@@ -170,7 +170,6 @@ test('one view says which issues are shown, and no other repeats its condition',
     'bi.issues_wide_tracker',
     'bi.quality_checks',
     'tracker.hidden_keys',
-    'tracker.issue_epics',
     'tracker.shown_issues',
   ]);
 });
