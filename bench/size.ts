@@ -8,29 +8,29 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 32,
   'run.ts': 46,
-  core: 1649,
-  config: 754,
+  core: 1651,
+  config: 768,
   http: 1196,
   reading: 1323,
   'connectors/jira': 2745,
-  'connectors/spotify-ads': 2858,
+  'connectors/spotify-ads': 2885,
   'connectors/dagu': 948,
-  'connectors/connector.ts': 115,
+  'connectors/connector.ts': 117,
   engine: 2943,
   load: 1526,
   queries: 776,
   bi: 437,
-  warehouse: 1144,
+  warehouse: 1203,
   embedded: 445,
   scheduler: 901,
   outbound: 495,
   'server/api': 978,
   'server/dashboard': 1559,
-  cli: 2035,
+  cli: 2047,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_166;
+export const limit = 25_288;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -15,6 +15,7 @@ export type { Http, Json, Request } from './core/request.ts';
 export type { RunEvent, RunReport } from './core/run.ts';
 export type { Mapped, Slice, Stream } from './core/stream.ts';
 export * as column from './core/table.ts';
+export type { Vault } from './core/vault.ts';
 export { type Auth, basic, bearer, clientCredentials } from './http/auth.ts';
 export { idBy, listNamed } from './reading/offset-list.ts';
 export {

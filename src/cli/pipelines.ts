@@ -7,6 +7,7 @@ import { Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
+import type { Vault } from '../core/vault.ts';
 import { excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Ask } from '../scheduler/run-request.ts';
@@ -128,14 +129,14 @@ export async function openSource(
   pipeline: string,
   config: Settings,
   version: string,
-  listeners: Pick<OpenOptions, 'observe' | 'onHttp' | 'budget'> = {},
+  more: Pick<OpenOptions, 'observe' | 'onHttp' | 'budget' | 'vault'> = {},
 ): Promise<Source> {
   const found = pipelineOf(config, pipeline);
   const values = valuesOf(found);
   const { proxies, home } = config;
   const lock = async (file: string, signal: AbortSignal | undefined) =>
     (await import('../embedded/locks.ts')).exclusive(file, tokenLockMs, signal);
-  const options = { pipeline, version, proxies, home, lock, ...listeners };
+  const options = { pipeline, version, proxies, home, lock, ...more };
   const source = await open(found.connector, values, options);
   try {
     const { exclude } = readingOf(found.connector, values);
@@ -194,6 +195,14 @@ export async function current({ parts, signal, say, warn }: Opening): Promise<Wa
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
   await applySteps(warehouse, config, { signal, goOn: warn });
   return warehouse;
+}
+
+/** Where sources keep what they renew: the warehouse, if there is a key for it. */
+export async function vaultOf(opening: Opening): Promise<Vault | undefined> {
+  const { secretKey } = await opening.parts.config();
+  if (secretKey === undefined) return undefined;
+  const { vaultIn } = await import('../warehouse/vault.ts');
+  return vaultIn(() => current(opening), secretKey);
 }
 
 /** The warehouse as it is, for reading. Throws Misconfigured if Tidemark has never written there, or its schema is old. */

@@ -1,6 +1,7 @@
 /** `remote`: drives the control API of a `tidemark serve` elsewhere. The token comes from the environment, never from a flag. */
 import { request } from 'undici';
 import { z } from 'zod';
+import { serverSettings } from '../config/config.ts';
 import { AuthFailed, Misconfigured, TidemarkError, UnexpectedContent, Unreachable } from '../core/errors.ts';
 import { escaped } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
@@ -47,7 +48,8 @@ function actionOf(options: RemoteOptions): Action {
 export const remote: Verb<RemoteOptions> = async (context, options) => {
   const { dag, params, runId, limit } = options;
   const action = actionOf(options);
-  const { server } = await context.parts.config();
+  // Not all of the configuration: pipelines and their secrets are on the server's machine.
+  const server = serverSettings(context.host.env, context.host.cwd());
   const base = baseOf(options.url ?? `http://${reachable(server.host)}:${server.port}`);
   const { protocol, hostname, host } = new URL(base);
   if (server.apiToken !== undefined && protocol === 'http:' && !isThisMachine(hostname))

@@ -202,11 +202,13 @@ export async function withDeps<T>(
   // The source is opened before the warehouse is, and sends nothing until then.
   const shared = Promise.withResolvers<Warehouse['db']>();
   const budget = budgetsOf(shared.promise);
-  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe), budget };
-  const source = await lookup.openSource(pipeline, config, version, listeners);
+  const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
+  const opening = { parts, signal, say, warn };
+  const vault = await lookup.vaultOf(opening);
+  const more = { observe, onHttp: noteRateLimits(pipeline, observe), budget, vault };
+  const source = await lookup.openSource(pipeline, config, version, more);
   try {
-    const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
-    const warehouse = await lookup.current({ parts, signal, say, warn });
+    const warehouse = await lookup.current(opening);
     shared.resolve(withConnectLimit(warehouse, seconds(1)));
     const common = { observe, signal, version, deadlineMs: hours(config.runHours) };
     return await work({ source, warehouse, ...settings, ...common, trigger: 'manual' });

@@ -117,12 +117,15 @@ export async function askSource(context: Context, { name, needs, values }: looku
   const config = await parts.config();
   if (values === undefined) return `set ${needs} to use it`;
   const { exclude } = lookup.readingOptions(config, name);
-  const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
+  const vault = await lookup.vaultOf(context);
+  const source = await lookup.openSource(name, config, version, { vault });
   const excluded = [...excludedOf({ source, exclude })];
   const nothing = { account: undefined, dialect: [], clock: undefined, tokenEnds: undefined };
   const { account, dialect, clock, tokenEnds, problems } = await source
     .preflight(signal)
-    .catch((problem: unknown) => ({ ...nothing, problems: [problem] }));
+    .catch((problem: unknown) => ({ ...nothing, problems: [problem] }))
+    // Before the warehouse closes, where a renewed token may have to be kept.
+    .finally(() => source.close());
   const facts = [
     source.baseUrl,
     account && `signed in as ${account}`,

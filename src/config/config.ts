@@ -12,6 +12,8 @@ import { Variables } from './variables.ts';
 const general = (from: Variables) => ({
   /** Connection string of the warehouse; absent: the embedded one under `home`. */
   databaseUrl: from.secretValue('DATABASE_URL', text),
+  /** Encrypts in the warehouse what sources renew; absent: that is kept under `home`. */
+  secretKey: from.secretValue('TIDEMARK_SECRET_KEY', longText),
   /** Absolute path of the directory for what Tidemark keeps on disk. */
   home: path.resolve(from.cwd, from.value('TIDEMARK_HOME', z.string().default('.tidemark'))),
   /** How long one run may take, in hours. */
@@ -25,6 +27,11 @@ const general = (from: Variables) => ({
   },
   logLevel: from.value('LOG_LEVEL', logLevel.optional()),
 });
+
+const longText = z
+  .string()
+  .min(32, 'is shorter than 32 characters; make one with openssl rand -base64 32')
+  .optional();
 
 const logLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 
@@ -128,9 +135,23 @@ export function readConfig<C extends Configurable>(
     /** Every value and where it comes from, for people. */
     shown: from.shown,
   };
+  const renews = config.pipelines.some(({ values }) => values?.refreshToken !== undefined);
+  if (renews && config.databaseUrl && !config.secretKey)
+    from.warn(
+      'TIDEMARK_SECRET_KEY',
+      'is not set: a refresh token that a source renews is kept on this machine alone, and no other can sign in with it',
+    );
   warnOfUnread(from, files);
   if (from.problems.length > 0) throw misconfigured(from.problems);
   return config;
+}
+
+/** What says where a server listens, and its tokens. Throws Misconfigured for problems of these alone. */
+export function serverSettings(env: NodeJS.ProcessEnv, cwd: string): Config['server'] {
+  const from = new Variables(env, cwd);
+  const settings = server(from);
+  if (from.problems.length > 0) throw misconfigured(from.problems);
+  return settings;
 }
 
 /** An error with these problems, one a line. */

@@ -6,6 +6,7 @@ import type { Http } from '../core/request.ts';
 import type { Observe } from '../core/run.ts';
 import type { Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
+import type { Vault } from '../core/vault.ts';
 import { createHttp } from '../http/client.ts';
 import { closedEndpoints } from '../http/closed-endpoints.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
@@ -21,6 +22,8 @@ export interface OpenOptions {
   readonly home: string;
   /** Waits for a lock between processes, which ends with the process that holds it. */
   readonly lock: (file: string, signal: AbortSignal) => Promise<{ release(): unknown }>;
+  /** Keeps secrets for all machines; absent where TIDEMARK_SECRET_KEY is not set. */
+  readonly vault?: Vault | undefined;
   readonly observe?: Observe | undefined;
   readonly onHttp?: ((event: HttpEvent) => void) | undefined;
   /** Keeps rate limits together with other processes. */

@@ -17,10 +17,11 @@ export const spotifyAds = defineConnector({
     const { openAds } = await import('./source.ts');
     const deps = { note: tools.note, http: tools.httpOptions };
     if (credentials.kind !== 'refresh') return openAds({ ...values, credentials }, deps);
-    const { tokenFile } = await import('./token-store.ts');
-    const { home: directory, lock, pipeline } = tools;
-    const name = `${pipeline}-token`;
-    const tokens = tokenFile({ directory, name, configured: credentials.refreshToken, lock });
+    const { tokenFile, vaultTokens } = await import('./token-store.ts');
+    const { home: directory, lock, pipeline, vault } = tools;
+    const { refreshToken: configured } = credentials;
+    const file = tokenFile({ directory, name: `${pipeline}-token`, configured, lock });
+    const tokens = vault ? vaultTokens(vault, pipeline, configured, file) : file;
     return openAds({ ...values, credentials }, { ...deps, tokens });
   },
 });

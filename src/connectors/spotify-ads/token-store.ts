@@ -6,12 +6,16 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Misconfigured, saidBy } from '../../core/errors.ts';
+import type { Vault } from '../../core/vault.ts';
+import type { Hidden } from '../../http/auth.ts';
 
 export interface TokenStore {
   /** The newest token that was kept; undefined if none was, or if it descends from another configured one. */
   read(): Promise<string | undefined>;
-  /** Durable when it returns. */
-  write(refreshToken: string): Promise<void>;
+  /** The token by which the newest was obtained: it is the last that has worked. Undefined where it is not kept. */
+  before?(): string | undefined;
+  /** Durable when it returns. `used`: the token by which this one was obtained. */
+  write(refreshToken: string, used: string): Promise<void>;
   /** Runs `work` while no other process does: no other process may use up a token between its reading and the writing of its successor. */
   alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
@@ -22,13 +26,34 @@ interface TokenFile {
   /** Of the file, without an ending; its lock is beside it. */
   readonly name: string;
   /** The configured token. A kept token counts only while this is the one that it descends from. */
-  readonly configured: { reveal(): string };
+  readonly configured: Hidden;
   /** Waits for a lock between processes that ends with the process that holds it. */
   readonly lock: (file: string, signal: AbortSignal) => Promise<{ release(): unknown }>;
 }
 
 /** `of`: digest of the configured token. */
-const shape = z.object({ of: z.string(), refreshToken: z.string() });
+const shape = z.object({ of: z.string(), refreshToken: z.string(), before: z.string().optional() });
+
+const digest = (token: Hidden): string => createHash('sha256').update(token.reveal()).digest('hex');
+
+/** Kept in a vault, under a name. Until a first one is there, the one in `file` counts, where it was kept until now. */
+export const vaultTokens = (vault: Vault, name: string, configured: Hidden, file: TokenStore): TokenStore => {
+  const of = digest(configured);
+  let current: z.infer<typeof shape> | undefined;
+  let keep: (text: string) => Promise<void> = () => Promise.reject(new Error('a write outside of alone'));
+  return {
+    read: async () => current?.refreshToken ?? file.read(),
+    before: () => current?.before,
+    write: (refreshToken, used) => keep(JSON.stringify({ of, refreshToken, before: used })),
+    alone: (work) =>
+      vault.alone(name, (text, keepText) => {
+        const kept = text === undefined ? undefined : shape.parse(JSON.parse(text));
+        current = kept?.of === of ? kept : undefined;
+        keep = keepText;
+        return work();
+      }),
+  };
+};
 
 /**
  * A file readable by its owner alone, replaced as a whole: a crash leaves the old one or the new one. Throws `Misconfigured`
@@ -36,7 +61,7 @@ const shape = z.object({ of: z.string(), refreshToken: z.string() });
  */
 export const tokenFile = ({ directory, name, configured, lock }: TokenFile): TokenStore => {
   const file = path.join(directory, `${name}.json`);
-  const of = createHash('sha256').update(configured.reveal()).digest('hex');
+  const of = digest(configured);
   const naming = <T>(work: Promise<T>): Promise<T> =>
     work.catch((cause: unknown) => {
       const message = `cannot keep the refresh token in ${file} (${saidBy(cause)}): may this user write there?`;

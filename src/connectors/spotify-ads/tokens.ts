@@ -1,6 +1,7 @@
 /** How the ads platform is logged in to: by a configured access token, or by those that a refresh token obtains (RFC 6749 section 6). */
 
-import { accessTokens } from '../../http/access-tokens.ts';
+import { AuthFailed } from '../../core/errors.ts';
+import { accessTokens, type Given } from '../../http/access-tokens.ts';
 import { type Auth, basic, bearer, type Hidden } from '../../http/auth.ts';
 import type { TokenStore } from './token-store.ts';
 
@@ -24,15 +25,23 @@ const refreshing = ({ clientId, clientSecret, refreshToken, tokenUrl }: Refresh,
     auth: basic(clientId, clientSecret),
     secrets: () => [refreshToken.reveal(), current],
     obtain(ask, closing) {
-      const obtain = async () => {
-        // Another process may have used the token that this one has.
-        current = (await store?.read()) ?? current;
-        const given = await ask({ grant_type: 'refresh_token', refresh_token: current });
-        const next = given.refresh_token ?? current;
+      const refresh = async (token: string): Promise<Given> => {
+        const given = await ask({ grant_type: 'refresh_token', refresh_token: token });
+        const next = given.refresh_token ?? token;
         // Refresh tokens are single-use: keep the new one before anything else can fail.
-        if (next !== current) await store?.write(next);
+        if (next !== token) await store?.write(next, token);
         current = next;
         return given;
+      };
+      const obtain = async (): Promise<Given> => {
+        // Another process may have used the token that this one has.
+        current = (await store?.read()) ?? current;
+        const before = store?.before?.();
+        return refresh(current).catch((error: unknown) => {
+          if (!(error instanceof AuthFailed) || before === undefined) throw error;
+          // A token that never worked may have come of an answer that the platform took back.
+          return refresh(before).catch(() => Promise.reject(error));
+        });
       };
       return store === undefined ? obtain() : store.alone(obtain, closing);
     },

@@ -111,6 +111,17 @@ test('remote reaches a serve by the host that it listens on', async () => {
   expect(err).toContain('warning: the token goes to tidemark.invalid:9 unencrypted');
 });
 
+test('remote needs no pipeline to be configured here, and says what is wrong with its own settings', async () => {
+  const half = { TRACKER_BASE_URL: 'https://tracker.example', TIDEMARK_PIPELINES: '/no/such/folder' };
+  const { code, err } = await tidemark('remote status tracker', { env: { ...half, TIDEMARK_PORT: '9' } });
+  expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining('127.0.0.1:9 does not answer') });
+  const wrong = await tidemark('remote status tracker', { env: { ...half, TIDEMARK_PORT: 'nine' } });
+  expect({ code: wrong.code, err: wrong.err }).toEqual({
+    code: 2,
+    err: expect.stringContaining('TIDEMARK_PORT'),
+  });
+});
+
 test.each([
   ['breaks off its answer', '{"status":"success","da', 4, /127\.0\.0\.1:\d+ broke off its answer/],
   ['does not say what is wrong', '{"status":"error"}', 1, /answered 500: no reason given/],
@@ -143,7 +154,7 @@ test.skipIf(!fs.existsSync('/dev/full'))(
 
 test.each([
   ['mysql://ann:hunter2@db/x', 'postgres://user:password@host:5432/database'],
-  ['postgres://ann:12#hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:12/hunter2@db/x', 'percent-encoded'],
   ['postgres://ann:hunter2%ff@127.0.0.1:9/x', '%25'],
 ])(
   'DATABASE_URL=%s is refused with exit code 2 and how to write it, without the password',

@@ -143,7 +143,8 @@ test('a secret file that others can read gives a warning, an empty one is refuse
 test('no printed form of a configuration or of its problems shows a secret', () => {
   const secretOf = (name: string): string =>
     /WEBHOOK_URL$/.test(name) ? `https://hooks.example/s3cret-of-${name}` : `s3cret-of-${name}`;
-  const all = Object.fromEntries(secrets.map((name) => [name, secretOf(name)]));
+  const long = { TIDEMARK_SECRET_KEY: 's3cret'.repeat(6) };
+  const all = { ...Object.fromEntries(secrets.map((name) => [name, secretOf(name)])), ...long };
   const { ADS_BASE_URL } = ads;
   const env = { ...all, ...tracker, TRACKER_API_TOKEN: 's3cret', ADS_BASE_URL, ...workflow };
   const config = read(env);

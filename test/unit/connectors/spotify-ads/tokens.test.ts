@@ -280,7 +280,7 @@ test('a stop while a token is renewed keeps the refresh token that comes of it',
 test('what is kept is readable by its owner alone, and a newly configured token wins over it', async () => {
   const at = path.join(directory(), 'home');
   const store = fileIn(at);
-  await store.alone(() => store.write('r3fresh-1'), signal());
+  await store.alone(() => store.write('r3fresh-1', secrets.refresh), signal());
   expect(await fileIn(at).read()).toBe('r3fresh-1');
   expect(await fileIn(at, 'another').read()).toBeUndefined();
   expect(fs.statSync(path.join(at, 'ads-token.json')).mode & 0o777).toBe(0o600);
