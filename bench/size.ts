@@ -18,7 +18,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/connector.ts': 117,
   engine: 2943,
   load: 1526,
-  queries: 776,
+  queries: 812,
   bi: 437,
   warehouse: 1203,
   embedded: 445,
@@ -26,11 +26,11 @@ export const budgets: Readonly<Record<string, number>> = {
   outbound: 495,
   'server/api': 978,
   'server/dashboard': 1559,
-  cli: 2047,
+  cli: 2051,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_288;
+export const limit = 25_325;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

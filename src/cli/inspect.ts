@@ -7,7 +7,7 @@ import { type Lineage, lineage, syncedTable } from '../queries/lineage.ts';
 import { rejects } from '../queries/reject-list.ts';
 import * as history from '../queries/run-history.ts';
 import { columns, receipts, rowCount, tableName } from '../queries/stream-history.ts';
-import { inOrder, isInTrouble, summaryText } from '../queries/summary-text.ts';
+import { inOrder, known, summary } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { type Block, cut, print } from './output.ts';
@@ -17,8 +17,12 @@ import { filled, pipelineOf, streamNamed } from './pipelines.ts';
 export const status: Verb = async (context) => {
   const { out } = context;
   const { db } = await filled(context);
-  const [streams, last] = await Promise.all([streamStates(db), history.recentRuns(db)]);
-  const sentence = summaryText(streams, last, new Date());
+  const { pipelines } = await context.parts.config();
+  const configured = pipelines.filter(({ values }) => values !== undefined).map(({ name }) => name);
+  const state = await known(db, configured);
+  const { streams, last } = state;
+  const { tone, lead, rest } = summary(state, new Date());
+  const sentence = `${lead} ${rest}`;
   const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
   const fresh = streams.length > 0 && !isOld;
   const rejected = streams.reduce((sum, { openRejects }) => sum + openRejects, 0);
@@ -29,7 +33,7 @@ export const status: Verb = async (context) => {
     reason: each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason,
   }));
   return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
-    out.paint(streams.some(isInTrouble) ? 'yellow' : 'bold', escaped(sentence)),
+    out.paint(tone === 'warn' ? 'yellow' : 'bold', escaped(sentence)),
     ...history.complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
     rejected > 0 && `${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`,
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },

@@ -63,3 +63,19 @@ export async function streamStates(db: Db): Promise<readonly StreamState[]> {
     last: runId && kind && status && receipt ? { runId, kind, status, finishedAt, receipt } : null,
   }));
 }
+
+/** A pipeline whose last request failed, also one that failed before it had a run (its settings or its source were refused), and nightly. */
+export interface IllPipeline {
+  readonly pipeline: string;
+  readonly state: string;
+  readonly since: Date;
+}
+
+/** Those of these pipelines that people were notified of and that no later run has made well. */
+export const illPipelines = (db: Db, pipelines: readonly string[]) =>
+  query(db)<IllPipeline>`
+    select pipeline, state, since from ops.health h
+    where pipeline = any (${[...pipelines]}::text[]) and state not in ('ok', 'stale') and not exists (
+      select from ops.runs r where r.pipeline = h.pipeline and r.settles = 'freshness'
+        and r.status = 'succeeded' and r.started_at > h.since)
+    order by pipeline`;

@@ -81,12 +81,12 @@ export const runs = (db: Db, { pipeline, kinds, status, before, limit }: RunFilt
   return selectRuns(db, sql`${sql.join(conditions, sql` and `)} order by r.run_id desc limit ${limit}`);
 };
 
-/** The newest of all runs, and of each pipeline the newest run of every stream that ended. */
+/** The newest of all runs, and of each pipeline the newest that ended of every stream, of its deletions and of a part. */
 export const recentRuns = (db: Db): Promise<readonly RunLine[]> =>
   selectRuns(
     db,
     sql`r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
-        select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
+        select max(run_id) from ops.runs where finished_at is not null group by pipeline, settles)
       order by r.run_id desc`,
   );
 
@@ -96,9 +96,21 @@ export const lastWhole = (last: readonly RunLine[]): readonly RunLine[] => {
   return ended.filter((run, at) => ended.findIndex(({ pipeline }) => pipeline === run.pipeline) === at);
 };
 
-/** Those of these runs (the newest first) that need attention: the newest one, and the state of each pipeline, if they failed. */
+/**
+ * The runs by which each pipeline is judged, among these (the newest first): the last that ended of every stream, the last of its deletions, and the
+ * last of a part that no later run of every stream has mended.
+ */
+export const judged = (last: readonly RunLine[]): readonly RunLine[] => {
+  const ended = last.filter(({ finishedAt }) => finishedAt !== null);
+  return ended.filter(({ pipeline, settles }, at) => {
+    const newer = ended.slice(0, at).filter((run) => run.pipeline === pipeline);
+    return !newer.some((run) => run.settles === settles || (settles === null && run.settles === 'freshness'));
+  });
+};
+
+/** Those of these runs (the newest first) that need attention: the newest one, and those by which a pipeline is judged, if they failed. */
 export const complaining = (last: readonly RunLine[]): readonly RunLine[] =>
-  [...new Set([...last.slice(0, 1), ...lastWhole(last)])].filter((run) => run.error !== null);
+  [...new Set([...last.slice(0, 1), ...judged(last)])].filter((run) => run.error !== null);
 
 /** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {

@@ -2,9 +2,9 @@
 import { clock, count, duration, plural, relative } from '../core/format.ts';
 import type { StreamReport } from '../core/run.ts';
 import { endsSoon } from '../core/token-end.ts';
-import type { Receipt } from './db.ts';
-import type { StreamState } from './freshness.ts';
-import { lastWhole, type RunLine } from './run-history.ts';
+import type { Db, Receipt } from './db.ts';
+import { type IllPipeline, illPipelines, type StreamState, streamStates } from './freshness.ts';
+import { judged, lastWhole, type RunLine, recentRuns } from './run-history.ts';
 
 /** The state in two parts: what matters most, and the rest. */
 export interface Summary {
@@ -13,38 +13,55 @@ export interface Summary {
   readonly rest: string;
 }
 
-/** `last`: what `recentRuns` gives. */
-export function summary(streams: readonly StreamState[], last: readonly RunLine[], now: Date): Summary {
+/** What the state is told from. */
+export interface Known {
+  readonly streams: readonly StreamState[];
+  /** What `recentRuns` gives. */
+  readonly last: readonly RunLine[];
+  /** Names of the pipelines that are configured, `nightly` apart. */
+  readonly configured: readonly string[];
+  readonly ill: readonly IllPipeline[];
+}
+
+/** Reads what `summary` needs. */
+export async function known(db: Db, configured: readonly string[]): Promise<Known> {
+  const [streams, last, ill] = await Promise.all([
+    streamStates(db),
+    recentRuns(db),
+    illPipelines(db, [...configured, 'nightly']),
+  ]);
+  return { streams, last, configured, ill };
+}
+
+/** The state in words. */
+export function summary({ streams, last, configured, ill }: Known, now: Date): Summary {
   const [newest] = last;
   if (streams.length === 0 || newest === undefined)
     return { tone: 'none', lead: 'No data yet.', rest: 'Run the first sync: `tidemark sync`.' };
   const bad = inOrder(streams).filter(isInTrouble);
-  const endings = endingTokens(streams, now);
-  const facts = [...unhealthy(bad, last, now), ...endings, ...active(last, now)];
-  const rest = [freshness(streams, bad.length), lastRun(last, now)];
+  const names = new Set([...streams, ...last].map(({ pipeline }) => pipeline));
+  const never = configured.filter((name) => !names.has(name)).map((name) => `${name} has never run.`);
+  const told = judged(last).filter(({ status }) => status !== 'succeeded');
+  const failed = ill
+    .filter(({ pipeline }) => !told.some((run) => run.pipeline === pipeline))
+    .map(
+      ({ pipeline, state, since }) =>
+        `${pipeline} is marked as ${state.replaceAll('_', ' ')} since ${clock(since, now)} UTC.`,
+    );
+  const wrong = [...unhealthy(bad, last, now), ...failed, ...never, ...endingTokens(streams, now)];
+  const facts = [...wrong, ...active(last, now)];
+  const rest = [freshness(streams), lastRun(last, now)];
   const [lead = rest[0] ?? '', ...others] = facts;
   return {
-    tone: endings.length > 0 ? 'warn' : toneOf(bad, last),
+    tone: wrong.length > 0 ? 'warn' : newest.status === 'running' ? 'going' : 'good',
     lead,
     rest: [...others, ...(facts.length === 0 ? rest.slice(1) : rest)].join(' '),
   };
 }
 
-/** The same as one text. */
-export function summaryText(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
-  const { lead, rest } = summary(streams, last, now);
-  return `${lead} ${rest}`;
-}
-
-function toneOf(bad: readonly StreamState[], last: readonly RunLine[]): Summary['tone'] {
-  const ended = [...last.filter((run) => run.finishedAt !== null).slice(0, 1), ...lastWhole(last)];
-  if (bad.length > 0 || ended.some(({ status }) => status !== 'succeeded')) return 'warn';
-  return last[0]?.status === 'running' ? 'going' : 'good';
-}
-
 /** What is wrong: sources that could not be read, then streams in trouble, then other runs that did not succeed. */
 function unhealthy(bad: readonly StreamState[], last: readonly RunLine[], now: Date): readonly string[] {
-  const ended = lastWhole(last).filter(({ status }) => status !== 'succeeded');
+  const ended = judged(last).filter(({ status }) => status !== 'succeeded');
   const isDown = ({ error }: RunLine): boolean => error !== null && error.code in sourceFaults;
   const down = ended.filter(isDown).map(({ pipeline, error, startedAt }) => {
     const own = bad.filter((each) => each.pipeline === pipeline).length;
@@ -107,21 +124,22 @@ function lastRun(last: readonly RunLine[], now: Date): string {
 const age = (since: Date, now: Date): string => duration((now.getTime() - since.getTime()) / 1000);
 
 /** What is wrong with a stream and since when, e.g. `is 5 h old`; undefined: nothing. */
-function trouble({ freshness, freshAt, last }: StreamState, now: Date): string | undefined {
+function trouble({ freshness, freshAt, openRejects, last }: StreamState, now: Date): string | undefined {
   const since = freshAt === null ? 'was never loaded' : `is as of ${relative(freshAt, now)}`;
   if (freshness === 'never') return since;
   if (freshness === 'stale' && freshAt !== null) return `is ${age(freshAt, now)} old`;
   if (freshness === 'stale') return since;
   if (freshness === 'forbidden') return `is forbidden, and ${since}`;
+  if (openRejects > 0) return `has ${plural(openRejects, 'record')} that could not become rows`;
   if (freshness !== 'fresh' || (last?.status !== 'failed' && last?.status !== 'partial')) return undefined;
   const how = last.status === 'failed' ? 'failed' : 'was partly read';
   return `${how}${last.finishedAt === null ? '' : ` ${relative(last.finishedAt, now)}`}`;
 }
 
-/** Whether a stream is stale, never loaded, forbidden, or was not read to its end by its last run. */
+/** Whether a stream is stale, never loaded, forbidden, holds rejects, or was not read to its end by its last run. */
 export const isInTrouble = (stream: StreamState): boolean => trouble(stream, new Date()) !== undefined;
 
-function freshness(streams: readonly StreamState[], bad: number): string {
+function freshness(streams: readonly StreamState[]): string {
   const number = (kind: StreamState['freshness']) => streams.filter((each) => each.freshness === kind).length;
   const [absent, excluded] = [number('unavailable'), number('excluded')];
   const aside = [
@@ -129,6 +147,8 @@ function freshness(streams: readonly StreamState[], bad: number): string {
     excluded === 0 ? '' : `, ${count(excluded)} excluded`,
   ].join('');
   const all = streams.length - absent - excluded;
+  const isAside = (each: StreamState) => each.freshness === 'unavailable' || each.freshness === 'excluded';
+  const bad = streams.filter((each) => isInTrouble(each) && !isAside(each)).length;
   if (all === 0) return `No stream to keep fresh${aside}.`;
   return bad === 0
     ? `All ${plural(all, 'stream')} fresh${aside}.`

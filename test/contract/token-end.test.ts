@@ -4,9 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import type { Fault } from '../../simulators/shared/faults.ts';
-import { streamStates } from '../../src/queries/freshness.ts';
-import { recentRuns } from '../../src/queries/run-history.ts';
-import { summaryText } from '../../src/queries/summary-text.ts';
+import { known, summary } from '../../src/queries/summary-text.ts';
 import { testRig } from '../support/rig.ts';
 
 const lists = { streams: ['boards'] };
@@ -23,8 +21,10 @@ const listed = (...tokens: readonly object[]): Fault => ({
 test('a run warns of the end that is configured, from 14 days before, and the status says it after the run', async () => {
   const rig = await testRig({ dialect: 'vendor' });
   const { db } = rig.database.warehouse;
-  const state = async (): Promise<string> =>
-    summaryText(await streamStates(db), await recentRuns(db), rig.tracker.clock.now());
+  const state = async (): Promise<string> => {
+    const { lead, rest } = summary(await known(db, ['tracker']), rig.tracker.clock.now());
+    return `${lead} ${rest}`;
+  };
   const warnings = async (day: string) => {
     const from = rig.events.length;
     const settings = { apiTokenExpires: new Date(day) };

@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { noCounts } from '../../../src/core/run.ts';
 import type { StreamState } from '../../../src/queries/freshness.ts';
 import type { RunLine } from '../../../src/queries/run-history.ts';
-import { receiptProblem, receiptText, summaryText } from '../../../src/queries/summary-text.ts';
+import {
+  type Known,
+  receiptProblem,
+  receiptText,
+  summary as stateIn,
+} from '../../../src/queries/summary-text.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const stream: StreamState = {
@@ -20,12 +25,18 @@ const run = (runId: string, kind: string, more: Partial<RunLine> = {}): RunLine 
 const lost = { status: 'running', alive: false, finishedAt: null } as const;
 
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
+const nothing: Known = { streams: [], last: [], configured: [], ill: [] };
+const all = (streams: readonly Partial<StreamState>[], runs: readonly RunLine[] = []): Known => ({
+  ...nothing,
+  streams: streams.map((each) => ({ ...stream, ...each })),
+  last: runs.length === 0 ? [run('1', 'sync')] : runs,
+});
+const textOf = (state: Known): string => {
+  const { lead, rest } = stateIn(state, now);
+  return `${lead} ${rest}`;
+};
 const summary = (streams: readonly Partial<StreamState>[], ...runs: readonly RunLine[]) =>
-  summaryText(
-    streams.map((each) => ({ ...stream, ...each })),
-    runs.length === 0 ? [run('1', 'sync')] : runs,
-    now,
-  );
+  textOf(all(streams, runs));
 
 test('the last run of the summary is the last of every stream, or else the last run that ended', () => {
   const last = (...runs: readonly RunLine[]) => summary([{}], ...runs);
@@ -44,7 +55,7 @@ test('the last run of the summary is the last of every stream, or else the last 
 });
 
 test('the summary begins with what is wrong: a source, a stream, or a run', () => {
-  expect(summaryText([], [], now)).toMatch(/^No data yet\./);
+  expect(textOf(nothing)).toMatch(/^No data yet\./);
   expect(summary([{}, {}])).toMatch(/^All 2 streams fresh\. /);
   expect(summary([{}, { freshness: 'unavailable' }, { freshness: 'excluded' }])).toMatch(
     /^All 1 stream fresh, 1 not available from the source, 1 excluded\. /,
@@ -87,6 +98,66 @@ test('the summary begins with what is wrong: a source, a stream, or a run', () =
   expect(summary([{}], run('2', 'sync', { status: 'partly_failed' }))).toMatch(
     /^Run 2 of tracker ended partly failed\. All 1/,
   );
+});
+
+describe('the state is good only where nothing is wrong', () => {
+  const well = all([{}, {}], [run('2', 'sync')]);
+  test('as where every stream is fresh and the last runs succeeded', () => {
+    expect(stateIn({ ...well, configured: ['tracker'] }, now)).toMatchObject({
+      tone: 'good',
+      lead: 'All 2 streams fresh.',
+    });
+  });
+
+  const failed = { status: 'failed' } as const;
+  const held = { status: 'needs_attention', settles: 'deletions' };
+  const receipt = { expected: null, fetched: 0, landed: 0 };
+  const partly = { runId: '1', kind: 'sync', finishedAt: ago(3), status: 'partial', receipt };
+  test.each<[string, Partial<Known>, string]>([
+    ['a configured pipeline has never run', { configured: ['tracker', 'ads'] }, 'ads has never run.'],
+    [
+      'a stream never began',
+      all([{}, { freshness: 'never', freshAt: null }]),
+      'tracker.issues was never loaded.',
+    ],
+    ['a stream is stale', all([{ freshness: 'stale', freshAt: ago(49) }]), 'tracker.issues is 2 d 1 h old.'],
+    ['a stream was partly read', all([{ last: partly }]), 'tracker.issues was partly read 3 h ago.'],
+    [
+      'a record was rejected',
+      all([{ openRejects: 1 }]),
+      'tracker.issues has 1 record that could not become rows.',
+    ],
+    [
+      'a request failed before it had a run',
+      { ill: [{ pipeline: 'nightly', state: 'failed', since: ago(10) }] },
+      'nightly is marked as failed since 02:00 UTC.',
+    ],
+    [
+      'the newest run succeeded and the own run of another pipeline failed',
+      { last: [run('3', 'sync', { pipeline: 'ads' }), run('2', 'sync', failed)] },
+      'Run 2 of tracker ended failed.',
+    ],
+    [
+      'its own run after the night failed',
+      { last: [run('4', 'sync', { pipeline: 'ads' }), run('3', 'backfill', failed), run('2', 'sync')] },
+      'Run 3 of tracker ended failed.',
+    ],
+    [
+      'the deletion guard held, and the night after it succeeded',
+      { last: [run('3', 'sync'), run('2', 'reconcile', held)] },
+      'Run 2 of tracker ended needs attention.',
+    ],
+  ])('not where %s', (_, differs, lead) => {
+    expect(stateIn({ ...well, ...differs }, now)).toMatchObject({ tone: 'warn', lead });
+  });
+
+  test('nor while a run goes on beside what is wrong; a failed part is mended by a later run of every stream', () => {
+    const active = { status: 'running', alive: true, finishedAt: null } as const;
+    const last = [run('3', 'sync', { ...active, pipeline: 'ads' }), run('2', 'sync', failed)];
+    expect(stateIn({ ...well, last }, now)).toMatchObject({ tone: 'warn' });
+    const mended = [run('3', 'sync'), run('2', 'backfill', failed), run('1', 'sync')];
+    expect(stateIn({ ...well, last: mended }, now)).toMatchObject({ tone: 'good' });
+  });
 });
 
 test('an active run says how long it runs, and how long it may take', () => {

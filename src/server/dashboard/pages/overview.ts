@@ -5,9 +5,8 @@
 
 import { plural } from '../../../core/format.ts';
 import { type DayStatus, dailyStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
-import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import { complaining, type RunLine, recentRuns } from '../../../queries/run-history.ts';
-import { isInTrouble, summary } from '../../../queries/summary-text.ts';
+import { complaining } from '../../../queries/run-history.ts';
+import { isInTrouble, type Known, known, summary } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
 import { activeNote, ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
@@ -18,34 +17,32 @@ import { streamTable } from './streams.ts';
 
 export async function overview({ db, control, view }: PageRequest): Promise<Page> {
   const since = firstShown(view.now);
-  const [streams, last, days, ofStreams, dags] = await Promise.all([
-    streamStates(db),
-    recentRuns(db),
+  const dags = await control.list();
+  const configured = dags.filter((dag) => dag.configured && dag.name !== 'nightly').map(({ name }) => name);
+  const [state, days, ofStreams] = await Promise.all([
+    known(db, configured),
     dailyStatus(db, since),
     dailyStreamStatus(db, since),
-    control.list(),
   ]);
-  const bad = streams.filter(isInTrouble);
+  const bad = state.streams.filter(isInTrouble);
   return {
     title: 'Overview',
     at: '/',
     body: html`
-${live('state', lead({ streams, last, dags }, view))}
-${live('attention', attention({ streams, last, dags }, view))}
+${live('state', lead({ ...state, dags }, view))}
+${live('attention', attention({ ...state, dags }, view))}
 ${live('bad', bad.length > 0 && html`<h2>Streams that need attention</h2>${streamTable(bad, ofStreams, view)}`)}
 ${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}`,
   };
 }
 
-/** What the page is about. `last`: what `recentRuns` gives. */
-interface Seen {
-  readonly streams: readonly StreamState[];
-  readonly last: readonly RunLine[];
+/** What the page is about. */
+interface Seen extends Known {
   readonly dags: readonly Dag[];
 }
 
-function lead({ streams, last, dags }: Seen, view: View): Html {
-  const { tone, lead, rest } = summary(streams, last, view.now);
+function lead({ dags, ...state }: Seen, view: View): Html {
+  const { tone, lead, rest } = summary(state, view.now);
   const ready = dags.find(({ configured }) => configured);
   return html`<h1 class="summary">${sign(tone)}<span><strong>${lead}</strong> ${rest}</span></h1>
 ${tone === 'none' && ready !== undefined && button(view, startPath(ready), 'Run the first sync')}`;
