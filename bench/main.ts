@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { withFigures } from '../docs/figures.ts';
 import { shippedTables } from '../src/connectors/index.ts';
 import type { RunReport } from '../src/core/run.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
@@ -347,5 +348,9 @@ const rest = onlyViews
     });
 const text = `${rest?.trimEnd()}\n\n${views}`;
 console.log(text);
-if (!values.dry && (positionals.length === 0 || onlyViews)) fs.writeFileSync(page, text);
+if (!values.dry && (positionals.length === 0 || onlyViews)) {
+  fs.writeFileSync(page, text);
+  const readme = path.resolve(import.meta.dirname, '../README.md');
+  fs.writeFileSync(readme, withFigures(fs.readFileSync(readme, 'utf8'), text));
+}
 await end();

@@ -1,8 +1,8 @@
 /**
  * Writes what the program itself knows into the docs: `npm run docs`. docs/streams.md and docs/openapi.json come from its declarations, docs/bi
- * and dbt from a warehouse that is made for it and removed.
+ * and dbt from a warehouse that is made for it and removed, the figures of the README from the last bench.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Opened } from '../src/connectors/connector.ts';
 import { openWorkflow } from '../src/connectors/dagu/source.ts';
@@ -15,6 +15,7 @@ import { bearer } from '../src/http/auth.ts';
 import { cookbookPage } from './bi/cookbook.ts';
 import { contractFiles } from './bi/files.ts';
 import { temporaryWarehouse } from './bi/warehouse.ts';
+import { withFigures } from './figures.ts';
 import { openapiDocument } from './openapi.ts';
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
@@ -231,6 +232,9 @@ const code = (text: string): string => `\`${text}\``;
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
   writeFileSync(new URL('openapi.json', import.meta.url), openapiDocument());
+  const readme = new URL('../README.md', import.meta.url);
+  const performance = readFileSync(new URL('performance.md', import.meta.url), 'utf8');
+  writeFileSync(readme, withFigures(readFileSync(readme, 'utf8'), performance));
   writeFileSync(new URL('bi/cookbook.md', import.meta.url), cookbookPage());
   const files = await temporaryWarehouse(contractFiles);
   for (const [name, text] of files) writeFileSync(new URL(`../${name}`, import.meta.url), text);
