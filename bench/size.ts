@@ -8,12 +8,12 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 30,
   'toolkit.ts': 32,
   'run.ts': 46,
-  core: 1651,
-  config: 768,
+  core: 1662,
+  config: 777,
   http: 1196,
   reading: 1323,
   'connectors/jira': 2745,
-  'connectors/spotify-ads': 2885,
+  'connectors/spotify-ads': 2886,
   'connectors/dagu': 948,
   'connectors/connector.ts': 117,
   engine: 2943,
@@ -21,16 +21,16 @@ export const budgets: Readonly<Record<string, number>> = {
   queries: 812,
   bi: 437,
   warehouse: 1203,
-  embedded: 445,
+  embedded: 446,
   scheduler: 901,
   outbound: 495,
   'server/api': 978,
   'server/dashboard': 1559,
-  cli: 2051,
+  cli: 2052,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_325;
+export const limit = 25_362;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

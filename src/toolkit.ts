@@ -9,6 +9,7 @@ export * as decimal from './core/decimal.ts';
 export * from './core/exclude.ts';
 export * as format from './core/format.ts';
 export * as json from './core/json.ts';
+export * from './core/make-directory.ts';
 export * from './core/memoize-async.ts';
 export * as recordObject from './core/record-object.ts';
 export * as recordParts from './core/record-parts.ts';

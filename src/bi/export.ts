@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ClientBase, Pool } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { Misconfigured } from '../core/errors.ts';
+import { makeDirectory } from '../core/make-directory.ts';
 import { dayOf, viewsOf, type Writing, type Written } from './views.ts';
 
 export interface ExportOptions {
@@ -70,7 +71,7 @@ export async function exportViews(pool: Pool, folder: string, options: ExportOpt
   const half = beside('part');
   const client = await pool.connect();
   try {
-    fs.mkdirSync(half, { recursive: true });
+    makeDirectory(half);
     const manifest = await exported(client, half, options);
     fs.writeFileSync(path.join(half, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     const old = beside('old');

@@ -8,6 +8,7 @@ import { env, type Setting, secret, setting, variableOf } from '../config/settin
 import { SourceReader } from '../config/source-reader.ts';
 import { Variables, withVariable } from '../config/variables.ts';
 import type { Connector } from '../connectors/connector.ts';
+import { makeDirectory } from '../core/make-directory.ts';
 import type { Context, Verb } from './context.ts';
 import { print } from './output.ts';
 import { pipelineOf, unknown } from './pipelines.ts';
@@ -139,7 +140,7 @@ async function write(context: Context, dotenv: string, declared: Declared, set: 
   const old = fs.readFileSync(dotenv, 'utf8');
   const text = fresh.reduce((before, [key, value]) => withVariable(before, variable(key), value), old);
   fs.writeFileSync(dotenv, text);
-  fs.mkdirSync(folder, { recursive: true });
+  makeDirectory(folder);
   for (const each of made) fs.writeFileSync(fileOf(each), textOf(each, lines.join('')));
   return made.map(fileOf);
 }

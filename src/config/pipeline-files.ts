@@ -1,4 +1,5 @@
 /** Finds and loads pipeline files: those of the user, else those that come with Tidemark. */
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { registerHooks } from 'node:module';
 import path from 'node:path';
@@ -50,7 +51,9 @@ async function loadFolder<C extends Configurable>(folder: string, shown: (file: 
   prepareImports(folder);
   const loaded = filesIn(folder).map(async (file) => {
     const { default: definition } = await import(pathToFileURL(file).href).catch((cause: unknown) => {
-      throw new Misconfigured(`${shown(file)} cannot be loaded: ${saidBy(cause)}`, { cause });
+      throw new Misconfigured(`${shown(file)} cannot be loaded: ${saidBy(cause)}${placeOf(file, cause)}`, {
+        cause,
+      });
     });
     if (definition?.is === 'pipeline' || definition?.is === 'nightly')
       return { file: shown(file), definition };
@@ -58,6 +61,14 @@ async function loadFolder<C extends Configurable>(folder: string, shown: (file: 
     throw new Misconfigured(`${shown(file)} declares no pipeline: ${fix}`);
   });
   return Promise.all(loaded);
+}
+
+/** Where the text cannot be parsed, if that is why it cannot be loaded: Node says it of TypeScript in the error, of JavaScript only where it checks a file. */
+function placeOf(file: string, cause: unknown): string {
+  const stack = cause instanceof Error ? cause.stack : '';
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' });
+  const [, place] = /^(?:file:\/\/)?(\S.*:\d+)\r?$/m.exec(`${stack}\n${stderr}`) ?? [];
+  return place === undefined ? '' : ` (${place})`;
 }
 
 const folders = new Set<string>();

@@ -5,6 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Misconfigured, saidBy } from '../core/errors.ts';
+import { makeDirectory } from '../core/make-directory.ts';
 import { minutes, seconds } from '../core/time.ts';
 import { warehouseSettings } from '../warehouse/settings.ts';
 import { tidyTables } from '../warehouse/upkeep.ts';
@@ -130,7 +131,7 @@ async function open(inside: string, cluster: Cluster, use: Held, options: Option
 function enter(home: string): string {
   const inside = path.join(path.resolve(home), 'postgres');
   try {
-    fs.mkdirSync(inside, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+    makeDirectory(inside, process.getuid?.() === 0 ? 0o711 : 0o700);
     return fs.realpathSync(inside);
   } catch (cause) {
     throw new Misconfigured(`cannot make ${inside} (${saidBy(cause)}): ${instead}`, { cause });

@@ -7,11 +7,20 @@ import { Late } from './exchange.ts';
 import { proxyFailure } from './proxy.ts';
 import type { Failed } from './with-retry.ts';
 
-/** The connection never came about. */
-const noConnection = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN'],
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+const noSuchName = 'is the name of the host right, and does the name service answer?';
+const noWay = 'is there a way to it from here (VPN, firewall, HTTPS_PROXY)?';
+
+/** The connection never came about, and what to do about it. */
+const noConnection: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: is the server up, and are host and port right?',
+  ENOTFOUND: noSuchName,
+  EAI_AGAIN: noSuchName,
+  EAI_FAIL: noSuchName,
+  EHOSTUNREACH: noWay,
+  ENETUNREACH: noWay,
+  EHOSTDOWN: noWay,
+  UND_ERR_CONNECT_TIMEOUT: noWay,
+};
 
 /** The connection broke, or what came over it was incomplete. */
 const broken =
@@ -44,9 +53,13 @@ export const networkFailure = (
     const message = `cannot make a trusted connection to ${origin}${by} (${code}); the certificate must be valid for this host`;
     return { error: new Unreachable(message, { cause }), retry: 'no' };
   }
-  if (noConnection.has(code)) {
+  const advice = noConnection[code];
+  if (advice !== undefined) {
     const target = proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`;
-    return { error: new Unreachable(`cannot connect to ${target} (${code})`, { cause }), retry: 'connect' };
+    return {
+      error: new Unreachable(`cannot connect to ${target} (${code}): ${advice}`, { cause }),
+      retry: 'connect',
+    };
   }
   if (!broken.test(code)) return undefined;
   return passing(new Transient(`${what}: the answer broke off (${code})`, { cause }));

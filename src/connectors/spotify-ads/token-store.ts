@@ -6,6 +6,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Misconfigured, saidBy } from '../../core/errors.ts';
+import { makeDirectory } from '../../core/make-directory.ts';
 import type { Vault } from '../../core/vault.ts';
 import type { Hidden } from '../../http/auth.ts';
 
@@ -75,7 +76,7 @@ export const tokenFile = ({ directory, name, configured, lock }: TokenFile): Tok
     },
     write: (refreshToken) => naming(replace(file, JSON.stringify({ of, refreshToken }))),
     async alone(work, signal) {
-      await naming(fs.mkdir(directory, { recursive: true, mode: 0o700 }));
+      await naming(Promise.try(makeDirectory, directory, 0o700));
       const held = await lock(path.join(directory, `${name}.lock`), signal);
       return work().finally(() => held.release());
     },

@@ -37,6 +37,13 @@ const tracker = (more = '', settings = site) =>
   `${head}export default pipeline({ name: 'web', source: jira({ ${settings} }), ${more} });`;
 const env = { MAIL: 'me@x.example', TOKEN: 't0p-s3cret' };
 
+test('a JavaScript file that cannot be parsed is named with its line', async () => {
+  const said = await problems({
+    'pipelines/web.mjs': `${head}\n\nexport default pipeline({ name: 'x' source: 1 });`,
+  });
+  expect(said).toMatch(/^pipelines\/web\.mjs cannot be loaded: [^]*pipelines\/web\.mjs:4\)$/);
+});
+
 test('a file gives values, variables and secrets, and the config says where each comes from', async () => {
   const { pipelines, shown } = await load(
     {
@@ -106,7 +113,7 @@ test.each([
   ['the name nightly', tracker().replace(`'web'`, `'nightly'`), 'pipelines/web.ts: name: nightly is'],
   ['no source', `${head}export default pipeline({ name: 'web' });`, 'pipelines/web.ts: source: is no source'],
   ['no pipeline', 'export default { name: 1 };', 'pipelines/web.ts declares no pipeline'],
-  ['broken code', 'export default (;', 'pipelines/web.ts cannot be loaded'],
+  ['broken code', 'const a = 1;\nexport default (;', 'pipelines/web.ts:2)'],
 ])('%s is refused with file, key and fix', async (_, text, message) => {
   const found = await problems({ 'pipelines/web.ts': text }, env);
   expect(found).toContain(message);

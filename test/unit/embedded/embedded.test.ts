@@ -412,3 +412,16 @@ test.runIf(!root || open).each([
   const answers = JSON.parse(await run(program, [lock], root ? user : {}).line());
   expect(answers).toEqual([first, second]);
 });
+
+test.each(['/proc/x', '/proc/self/fdinfo/x/y', '/dev/null/x'])(
+  'a home in %s, where nothing can be made, ends with a sentence',
+  async (place) => {
+    // A process of its own: what never ends would hold this one, too.
+    const program = run(new URL('programs/hold.ts', import.meta.url), [place], {});
+    started.push(program);
+    const late = setTimeout(() => program.child.kill('SIGKILL'), 60_000);
+    expect(await program.ended()).toBe(1);
+    clearTimeout(late);
+    expect(program.said()).toContain(`cannot make ${place}`);
+  },
+);
