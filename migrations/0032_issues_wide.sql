@@ -28,7 +28,7 @@ comment on column ops.issues_wide_views.definition is 'The statements that made 
 create function ops.slug(words text) returns text language sql stable parallel safe as $$
   select trim('_' from regexp_replace(lower(regexp_replace(
     case current_setting('server_encoding') when 'UTF8' then normalize(replace(words, 'ß', 'ss'), NFKD) else words end,
-    '[^ -~]', '', 'g')), '[^a-z0-9]+', '_', 'g'))
+    '[^ -~]', '', 'g') collate "C"), '[^a-z0-9]+', '_', 'g'))
 $$;
 comment on function ops.slug(text) is 'Words as part of a name that needs no quotes: letters without accents, digits and underscores; empty where nothing is left.';
 
@@ -154,7 +154,7 @@ begin
       and (f.id, ops.column_type(k.kind)) not in (
         select c.field_id, c.column_type from ops.custom_field_columns c where c.source_id = of_source
       )
-    order by length(f.id), f.id
+    order by length(f.id), f.id collate "C"
   loop
     insert into ops.custom_field_columns (source_id, field_id, column_type, column_name)
     select of_source, field.id, field.type, candidate
@@ -226,7 +226,7 @@ begin return (
     select column_name, expression, about, 10000 + length(field_id), field_id from field_columns
   ),
   ordered as (
-    select c.*, row_number() over (order by a.attnum nulls last, c.place, c.field_id, c.name) as column_number
+    select c.*, row_number() over (order by a.attnum nulls last, c.place, c.field_id collate "C", c.name collate "C") as column_number
     from columns c
     left join pg_attribute a on a.attrelid = to_regclass('bi.' || view_name) and a.attname = c.name
   )

@@ -16,7 +16,7 @@ begin
       'com.pyxis.greenhopper.jira:gh-sprint', 'com.pyxis.greenhopper.jira:gh-epic-link',
       'com.pyxis.greenhopper.jira:jsw-story-points'
     )
-    or (schema_type = 'number' and btrim(name) ~* '^story points?( estimate)?$')
+    or (schema_type = 'number' and btrim(name) collate "C" ~* '^story points?( estimate)?$')
   );
 end
 $$;

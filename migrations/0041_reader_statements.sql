@@ -31,7 +31,7 @@ select statement, ours from (
   from reader r, settings s
   where not exists (
     select from pg_db_role_setting d, unnest(d.setconfig) c
-    where d.setrole = r.oid and d.setdatabase = 0 and lower(c) = lower(s.name || '=' || s.value)
+    where d.setrole = r.oid and d.setdatabase = 0 and lower(c collate "C") = lower((s.name || '=' || s.value) collate "C")
   )
   union all
   select 3, format('grant usage on schema %I to %I', n.nspname, r.name), true
@@ -67,7 +67,7 @@ select statement, ours from (
   from reader r, pg_proc p join pg_namespace n on n.oid = p.pronamespace, aclexplode(p.proacl) a
   where a.grantee = r.oid and n.nspname not in ('ops', 'tracker')
   union all
-  select 8, format('revoke %s on %s %I from %s', lower(x.privilege_type), x.kind, x.name,
+  select 8, format('revoke %s on %s %I from %s', lower(x.privilege_type collate "C"), x.kind, x.name,
     case x.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(x.grantee)) end),
     x.grantee = r.oid or (x.grantee = 0 and x.owned)
   from reader r, rights x

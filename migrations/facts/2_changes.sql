@@ -59,7 +59,7 @@ create or replace function tracker.sprint_list(of_source smallint, ids text, nam
 language sql stable as $$
   select case
     when ids <> '' then (
-      select string_agg(distinct ref, ',' order by ref)
+      select string_agg(distinct ref collate "C", ',' order by ref collate "C")
       from unnest(string_to_array(replace(ids, ' ', ''), ',')) ref
       where ref <> ''
     )
@@ -67,7 +67,7 @@ language sql stable as $$
       -- The name of one sprint may have commas in it.
       tracker.id_of_name(of_source, 'sprint', names),
       (
-        select string_agg(distinct v.ref, ',' order by v.ref)
+        select string_agg(distinct v.ref collate "C", ',' order by v.ref collate "C")
         from unnest(string_to_array(names, ',')) part
         cross join lateral (
           select coalesce(tracker.id_of_name(of_source, 'sprint', part), '~' || nullif(btrim(part), '')) as ref
@@ -401,7 +401,7 @@ language sql stable as $$
           when 'story_points' then coalesce(trim_scale(tracker.points_of(i.custom_fields ->> t.track))::text, '')
           when 'sprint' then coalesce(
             (
-              select string_agg(l.sprint_id::text, ',' order by l.sprint_id::text)
+              select string_agg(l.sprint_id::text, ',' order by l.sprint_id::text collate "C")
               from tracker.issue_sprints l
               where l.source_id = of_source and l.issue_id = t.issue_id
             ),

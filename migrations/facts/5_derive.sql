@@ -230,13 +230,13 @@ begin
   select
     of_source,
     -- Servers that give no field ids name the field in their place.
-    coalesce(array_agg(field_id order by field_id) filter (where field_name = 'sprint' and field_id <> 'Sprint'), '{}'),
+    coalesce(array_agg(field_id order by field_id collate "C") filter (where field_name = 'sprint' and field_id <> 'Sprint'), '{}'),
     coalesce(
       array_agg(field_id order by coalesce(place, 0), field_id collate "C")
         filter (where field_name = 'story_points' and field_id <> ''),
       '{}'
     ),
-    coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name, field_id), '')
+    coalesce(string_agg(concat_ws(' ', field_name, field_id), ', ' order by field_name collate "C", field_id collate "C"), '')
   from tracker.followed_fields
   where source_id = of_source
   on conflict (source_id) do update set

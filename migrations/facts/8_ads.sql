@@ -132,7 +132,7 @@ begin
   return query
   with gaps as (
     select t.*, p.impressions as day_impressions, p.clicks as day_clicks,
-      row_number() over (partition by t.ad_account_id order by t.period_start desc, t.entity_id) as place,
+      row_number() over (partition by t.ad_account_id order by t.period_start desc, t.entity_id collate "C") as place,
       count(*) over (partition by t.ad_account_id) as periods
     from ads.report_totals t
     join ads.total_periods p using (source_id, entity_type, entity_id, period, period_start, period_end)

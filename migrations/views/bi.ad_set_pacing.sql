@@ -102,7 +102,7 @@ left join (
     source_id,
     ad_set_id,
     string_agg(
-      concat_ws(' ', max_impressions, 'in', period, unit), ', ' order by unit, period, max_impressions
+      concat_ws(' ', max_impressions, 'in', period, unit), ', ' order by unit collate "C", period, max_impressions
     ) as listed
   from ads.ad_set_frequency_caps
   group by source_id, ad_set_id

@@ -31,7 +31,7 @@ select
 from workflow.dags d
 join ops.sources s on s.source_id = d.source_id
 left join lateral (
-  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern))[1], 'other') as dag_role
+  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern collate "C"))[1], 'other') as dag_role
   from ref.dag_roles p
   where d.name like p.dag_pattern
 ) role on true
@@ -41,9 +41,9 @@ left join (
     x.dag_name,
     count(*) filter (where x.is_last) as runs,
     count(*) filter (where x.is_last and x.state = 'active' and not x.is_gone) as live_runs,
-    (array_agg(x.dag_run_id order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_dag_run_id,
-    (array_agg(x.status order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_status,
-    (array_agg(x.state order by x.run_at desc nulls last, x.dag_run_id desc))[1] as last_state,
+    (array_agg(x.dag_run_id order by x.run_at desc nulls last, x.dag_run_id collate "C" desc))[1] as last_dag_run_id,
+    (array_agg(x.status order by x.run_at desc nulls last, x.dag_run_id collate "C" desc))[1] as last_status,
+    (array_agg(x.state order by x.run_at desc nulls last, x.dag_run_id collate "C" desc))[1] as last_state,
     max(x.run_at) as last_run_at,
     max(x.ended_at) filter (where x.state = 'succeeded') as last_success_at,
     max(x.ended_at) filter (where x.state = 'failed') as last_failure_at

@@ -26,13 +26,13 @@ from (
   where (i.source_id, i.issue_type_id) in (
       select t.source_id, t.id
       from ref.incident_rules r
-      join tracker.issue_types t on t.name ilike r.pattern or t.untranslated_name ilike r.pattern
+      join tracker.issue_types t on t.name ilike r.pattern collate ops.any_case or t.untranslated_name ilike r.pattern collate ops.any_case
       where r.field = 'issue_type'
     )
     or (i.source_id, i.id) in (
       select l.source_id, l.issue_id
       from ref.incident_rules r
-      join tracker.issue_labels l on l.label ilike r.pattern
+      join tracker.issue_labels l on l.label ilike r.pattern collate ops.any_case
       where r.field = 'label'
     )
   union all
@@ -46,11 +46,11 @@ from (
       r.ended_at,
       lag(r.state) over (
         partition by r.source, r.dag_name
-        order by r.ended_at, r.dag_run_id, r.attempt_number
+        order by r.ended_at, r.dag_run_id collate "C", r.attempt_number
       ) as previous_state,
       min(r.ended_at) filter (where r.state = 'succeeded') over (
         partition by r.source, r.dag_name
-        order by r.ended_at desc, r.dag_run_id desc, r.attempt_number desc
+        order by r.ended_at desc, r.dag_run_id collate "C" desc, r.attempt_number desc
         rows between unbounded preceding and 1 preceding
       ) as restored_at
     from bi.workflow_attempts r

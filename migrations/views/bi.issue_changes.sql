@@ -14,13 +14,13 @@ select
   c.field_id,
   coalesce(f.name, c.field_name) as field_name,
   case
-    when lower(c.field_id) = 'comment' or old.is_hidden then null
+    when lower(c.field_id collate "C") = 'comment' or old.is_hidden then null
     when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
       then ops.shown_name(c.from_text, c.from_id)
     else c.from_text
   end as old_value,
   case
-    when lower(c.field_id) = 'comment' or new.is_hidden then null
+    when lower(c.field_id collate "C") = 'comment' or new.is_hidden then null
     when c.field_id in ('assignee', 'reporter', 'creator') or 'user' in (f.schema_type, f.items_type)
       then ops.shown_name(c.to_text, c.to_id)
     else c.to_text

@@ -33,7 +33,7 @@ cross join lateral (
       when 'type_name' then l.type_name
       when 'outward' then l.outward
       else l.inward
-    end ilike r.pattern
+    end ilike r.pattern collate ops.any_case
   ) as blocks
 ) b
 join ops.sources s on s.source_id = l.source_id

@@ -25,7 +25,7 @@ cross join lateral (
   select
     item,
     url,
-    lower(parts[1]) as host,
+    lower(parts[1] collate ops.any_case) collate "default" as host,
     ops.percent_decoded(parts[2]) as path,
     ops.percent_decoded(substring(query, '(?:^|&)utm_source=([^&]+)')) as utm_source,
     ops.percent_decoded(substring(query, '(?:^|&)utm_medium=([^&]+)')) as utm_medium,

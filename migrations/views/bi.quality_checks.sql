@@ -131,7 +131,7 @@ left join (
     and not exists (select from ads.ad_sets p where p.source_id = c.source_id and p.id = c.ad_set_id)
   group by c.source_id
   union all
-  select c.source_id, 'report_rows_without_' || lower(c.entity_type), count(*)
+  select c.source_id, 'report_rows_without_' || lower(c.entity_type collate "C") collate "default", count(*)
   from ads.report_daily c
   left join (
     select source_id, 'CAMPAIGN', id from ads.campaigns

@@ -70,7 +70,7 @@ from (
 ) t
 join ops.sources s on s.source_id = t.source_id
 left join lateral (
-  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern))[1], 'other') as dag_role
+  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern collate "C"))[1], 'other') as dag_role
   from ref.dag_roles p
   where t.dag_name like p.dag_pattern
 ) role on true

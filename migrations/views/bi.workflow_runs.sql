@@ -55,7 +55,7 @@ join ops.sources s on s.source_id = r.source_id
 left join workflow.dags d on d.source_id = r.source_id and d.name = r.dag_name
 -- Each of these gives one row: a query that does not ask for its columns does not run it.
 left join lateral (
-  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern))[1], 'other') as dag_role
+  select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern collate "C"))[1], 'other') as dag_role
   from ref.dag_roles p
   where r.dag_name like p.dag_pattern
 ) role on true

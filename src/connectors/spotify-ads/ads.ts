@@ -28,7 +28,7 @@ export const accounts = ({ accountIds }: Pick<Ads, 'accountIds'>): Partitions =>
 /** The same restriction on a column, as the end of an SQL condition; '' for all accounts. UUIDs are written in either case. */
 export const wanted = (accountIds: readonly string[], column = 'id'): string => {
   const literals = accountIds.map((id) => `'${id.toLowerCase().replaceAll("'", "''")}'`);
-  return literals.length === 0 ? '' : ` and lower(${column}) in (${literals.join(', ')})`;
+  return literals.length === 0 ? '' : ` and lower(${column} collate "C") in (${literals.join(', ')})`;
 };
 
 /** The path of an account's part. */

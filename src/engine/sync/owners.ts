@@ -59,7 +59,7 @@ function isLeft({ source, exclude }: RunDeps, { table, columns }: Partitions): R
     if (column === undefined || ids.length === 0) return [];
     // UUIDs may be written in either case.
     const lower = ids.map((id) => id.toLowerCase());
-    return [sql`lower(${sql.id(column)}::text) = any (${lower}::text[]) is not true`];
+    return [sql`lower(${sql.id(column)}::text collate "C") = any (${lower}::text[]) is not true`];
   });
   return sql.join([sql`true`, ...conditions], sql` and `);
 }

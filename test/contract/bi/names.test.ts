@@ -59,7 +59,7 @@ test('the first change with a name alone waits for names that others are writing
     await until('the second waits for the first', async () => {
       const { rows } = await pool.query(
         `select from pg_locks l join pg_database d on d.oid = l.database
-          where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
+          where d.datname = current_database() and l.relation = 'tracker.names_lock_1'::regclass and not l.granted`,
       );
       return rows.length > 0;
     });
