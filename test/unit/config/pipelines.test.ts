@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -37,11 +38,16 @@ const tracker = (more = '', settings = site) =>
   `${head}export default pipeline({ name: 'web', source: jira({ ${settings} }), ${more} });`;
 const env = { MAIL: 'me@x.example', TOKEN: 't0p-s3cret' };
 
-test('a JavaScript file that cannot be parsed is named with its line', async () => {
-  const said = await problems({
-    'pipelines/web.mjs': `${head}\n\nexport default pipeline({ name: 'x' source: 1 });`,
-  });
-  expect(said).toMatch(/^pipelines\/web\.mjs cannot be loaded: [^]*pipelines\/web\.mjs:4\)$/);
+test.each(['ts', 'mjs'])('a file *.%s that cannot be parsed is named with its line', (ending) => {
+  const text = `${head}\n\nexport default pipeline({ name: 'x' source: 1 });`;
+  // A process of its own: here Node does not load the file by itself.
+  const program = new URL('../../../src/tidemark.js', import.meta.url).pathname;
+  const cwd = directory({ [`pipelines/web.${ending}`]: text });
+  const { status, stderr } = spawnSync(process.execPath, [program, 'config'], { cwd, encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    RegExp(`pipelines/web\\.${ending} cannot be loaded: .*pipelines/web\\.${ending}:4\\)`),
+  );
 });
 
 test('a file gives values, variables and secrets, and the config says where each comes from', async () => {
@@ -113,7 +119,7 @@ test.each([
   ['the name nightly', tracker().replace(`'web'`, `'nightly'`), 'pipelines/web.ts: name: nightly is'],
   ['no source', `${head}export default pipeline({ name: 'web' });`, 'pipelines/web.ts: source: is no source'],
   ['no pipeline', 'export default { name: 1 };', 'pipelines/web.ts declares no pipeline'],
-  ['broken code', 'const a = 1;\nexport default (;', 'pipelines/web.ts:2)'],
+  ['broken code', 'const a = 1;\nexport default (;', 'pipelines/web.ts cannot be loaded'],
 ])('%s is refused with file, key and fix', async (_, text, message) => {
   const found = await problems({ 'pipelines/web.ts': text }, env);
   expect(found).toContain(message);
