@@ -16,11 +16,11 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 948,
   'connectors/connector.ts': 117,
-  engine: 2943,
+  engine: 2948,
   load: 1526,
   queries: 812,
   bi: 438,
-  warehouse: 1203,
+  warehouse: 1257,
   embedded: 446,
   scheduler: 901,
   outbound: 495,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_362;
+export const limit = 25_421;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -9,6 +9,7 @@ import { pruneRejects } from '../load/rejects.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
 import { withConnectLimit } from '../warehouse/connect.ts';
 import { isPassing, unreachable } from '../warehouse/pg-errors.ts';
+import { refreshStatistics } from '../warehouse/statistics.ts';
 import { usualRetry, withRetry } from '../warehouse/with-retry.ts';
 import { excludedOf, mostLoads, type RunDeps, slicesAtOnce } from './context/deps.ts';
 import { type RunContext, tell } from './context/run-context.ts';
@@ -56,7 +57,7 @@ export async function withRun(
     if (movedFrom !== null) tell(begun, 'warn', moved);
     const error = await work(begun, body);
     const report = reportOf(begun, error, started);
-    await prune(begun);
+    await tidy(begun);
     await close(deps, report, error);
     observe({ type: 'run.finished', pipeline, report });
     // A run with too many rejects went on as far as it could.
@@ -193,11 +194,15 @@ function outcomeOf(
   };
 }
 
-async function prune(begun: Begun): Promise<void> {
-  const { db } = begun.deps.warehouse;
+async function tidy(begun: Begun): Promise<void> {
+  const { db, pool } = begun.deps.warehouse;
   const { sourceId } = begun.run;
   await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch((error) =>
     tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`),
+  );
+  if (begun.signal.aborted) return;
+  await refreshStatistics(pool, begun.signal).catch((error) =>
+    tell(begun, 'warn', `tables were not analyzed, queries may be slow: ${String(error)}`),
   );
 }
 

@@ -8,6 +8,7 @@ import { Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 import { codeOf, wordsOf } from './pg-errors.ts';
+import { refreshStatistics } from './statistics.ts';
 import type { Definition, Settings } from './tables.ts';
 import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
 import { isConnectionLoss, isRepeatable, withRetry } from './with-retry.ts';
@@ -70,7 +71,7 @@ const withoutReadersViews = (plan: Plan): Plan => ({
   former: [],
 });
 
-/** On a connection of its own: a statement may take longer here than any of a sync. */
+/** On a connection of its own: a statement may take longer here than any of a sync. What it wrote is analyzed afterwards. */
 async function inOwnTransaction<T>(
   { url }: Warehouse,
   signal: AbortSignal | undefined,
@@ -81,7 +82,9 @@ async function inOwnTransaction<T>(
   const stop = (): void => void own.close();
   signal?.addEventListener('abort', stop);
   try {
-    return await own.db.transaction().execute(work);
+    const result = await own.db.transaction().execute(work);
+    await refreshStatistics(own.pool, signal);
+    return result;
   } finally {
     signal?.removeEventListener('abort', stop);
     await own.close();
