@@ -140,7 +140,7 @@ export async function askSource(context: Context, { name, needs, values }: looku
 /** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
 async function askWarehouse({ parts }: Context): Promise<Found> {
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
-  const { address, pool } = warehouse;
+  const { address, pool, line } = warehouse;
   const missing = await lookup.pendingSteps(warehouse, await parts.config());
   const lease = `insert into ops.leases (pipeline) values ('check')`;
   const write = missing.length > 0 ? 'create schema tidemark_check' : lease;
@@ -152,7 +152,7 @@ async function askWarehouse({ parts }: Context): Promise<Found> {
     for (const statement of ['begin', write, 'rollback']) await client.query(statement);
     const steps = `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`;
     const schema = missing.length === 0 ? 'schema up to date' : steps;
-    return { facts: [address, `${rows[0]?.about}, may write`, schema] };
+    return { facts: [address, `${rows[0]?.about}, may write`, `primary, ${line}`, schema] };
   } catch (cause) {
     const { DatabaseError } = await import('pg');
     if (!(cause instanceof DatabaseError)) throw cause;

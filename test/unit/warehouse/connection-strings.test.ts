@@ -12,6 +12,7 @@ import { connect } from '../../../src/warehouse/connect.ts';
 import { targetOf, urlFor } from '../../../src/warehouse/routes.ts';
 import * as certificates from '../../support/certificates.ts';
 import { type OpenServer, openServer } from '../../support/open-server.ts';
+import { tidemark } from '../cli/command.ts';
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 if (!hasPsql) console.warn('psql is not installed: connection strings are compared with the table alone');
@@ -308,6 +309,23 @@ for (const [text, words] of stricter)
   test(`${text}, which psql accepts, is refused with “${words}”`, async () => {
     await expect(byTidemark(filled(text), {})).rejects.toThrow(words);
   });
+
+test.each([
+  ['127.0.0.1:{port}/postgres', 'primary, encrypted, certificate not verified'],
+  [
+    '127.0.0.1:{port}/postgres?sslmode=verify-full&sslrootcert={directory}/root.crt',
+    'primary, encrypted, certificate verified',
+  ],
+  ['127.0.0.1:{port}/plain_only', 'primary, not encrypted'],
+  ['{socket}:{port}/postgres', 'primary, a socket of this machine'],
+])('check says of %s: %s', async (rest, fact) => {
+  const env = { HOME: home, DATABASE_URL: filled(`postgres://tidemark:test@${rest}`) };
+  const { code, out } = await tidemark('check --json', { env });
+  expect(code).toBe(0);
+  const { checks } = JSON.parse(out);
+  const warehouse = checks.find(({ what }: { readonly what: string }) => what === 'warehouse');
+  expect(warehouse.facts).toContain(fact);
+});
 
 test('the roots of the system are asked for with verify-full alone', () => {
   const ofSystem = (more: string) => () =>
