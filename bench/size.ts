@@ -16,7 +16,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 948,
   'connectors/connector.ts': 117,
-  engine: 2948,
+  engine: 2952,
   load: 1526,
   queries: 812,
   bi: 438,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_421;
+export const limit = 25_425;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

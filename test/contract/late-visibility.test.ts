@@ -155,6 +155,10 @@ test('near a cut, on a server with coarse dates, both windows list an issue that
   state.restore(id);
   await rig.reconcile(issues, exact);
   expect(await rowsOf([id])).toEqual([{ summary: 'Created unseen' }]);
+  // It counts once.
+  const { size } = rig.tracker.oracle().issues;
+  const receipt = { expected: size, fetched: size, landed: size };
+  expect(await rig.reconcile(issues, exact)).toMatchObject({ streams: [{ receipt }] });
 });
 
 describe('while the deletion guard holds', () => {
