@@ -178,11 +178,11 @@ export function receiptProblem({ expected, fetched, landed }: Receipt): string |
   return text(fetched - expected, 'read than the source stated');
 }
 
-/** `5,000 records: 12 new, 3 changed, 4,985 as before`; members that are absent count as 0. */
+/** `5,000 records: 12 new, 3 changed, 4,985 already stored`; members that are absent count as 0. */
 export function countsText(counts: Readonly<Record<string, unknown>>, what?: string): string {
   const of = (name: string): number => Number(counts[name] ?? 0);
   const parts = {
-    ...{ new: of('inserted'), changed: of('updated'), 'as before': of('unchanged') + of('superseded') },
+    ...{ new: of('inserted'), changed: of('updated'), 'already stored': of('unchanged') + of('superseded') },
     ...{ duplicate: of('deduplicated'), rejected: of('rejected'), deleted: of('deleted') },
   };
   const present = Object.entries(parts).flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));

@@ -81,10 +81,10 @@ describe('from nothing to a full warehouse', () => {
   test('a second sync changes nothing; data on stdout, talk on stderr', async () => {
     const { out, err } = await synced();
     expect(out).toMatch(
-      /^tracker: complete\. [\d,]+ records: [\d,]+ as before\. Receipts match for 13 streams\./,
+      /^tracker: complete\. [\d,]+ records: [\d,]+ already stored\. Receipts match for 13 streams\./,
     );
     expect(lines(out)).toHaveLength(1);
-    expect(err).toMatch(/^tracker\.issues ok after .* \(\d+ records: \d+ as before/m);
+    expect(err).toMatch(/^tracker\.issues ok after .* \(\d+ records: \d+ already stored/m);
     expect(out + err).not.toContain('\x1b');
   });
 
@@ -200,7 +200,7 @@ describe('from nothing to a full warehouse', () => {
       (issue) => !issue.deleted && issue.created >= from && issue.created < to,
     );
     expect(created.length).toBeGreaterThan(0);
-    expect(out).toContain(`${created.length} records: ${created.length} as before.`);
+    expect(out).toContain(`${created.length} records: ${created.length} already stored.`);
     expect(await watermarks()).toEqual(before);
   });
 
@@ -517,6 +517,6 @@ test.skipIf(!fs.existsSync('/usr/bin/script'))(
     const words = 'stty rows 24 cols 100; "$NODE" "$CLI" sync';
     const out = await printed('/usr/bin/script', '-qec', words, '/dev/null');
     expect(out).toContain('\x1b[2K');
-    expect(out).toMatch(/tracker\.issues ok .* as before/);
+    expect(out).toMatch(/tracker\.issues ok .* already stored/);
   },
 );

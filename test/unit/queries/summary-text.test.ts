@@ -4,6 +4,7 @@ import type { StreamState } from '../../../src/queries/freshness.ts';
 import type { RunLine } from '../../../src/queries/run-history.ts';
 import {
   type Known,
+  outcome,
   receiptProblem,
   receiptText,
   summary as stateIn,
@@ -171,6 +172,12 @@ test('an active run says how long it runs, and how long it may take', () => {
   expect(summary([{}], run('2', 'sync', active), run('1', 'sync', { seconds: 300 }))).toMatch(
     /^Run 2 \(tracker sync\) has been running for 1 m, about 4 m left\. All 1 stream fresh\./,
   );
+});
+
+test('records of a first sync that came twice are stored already; nothing was there before it', () => {
+  const counts = { ...noCounts, received: 68, inserted: 45, unchanged: 23 };
+  const receipt = { fetched: 68 };
+  expect(outcome({ counts, deleted: 0, receipt })).toBe('68 records: 45 new, 23 already stored');
 });
 
 test('a receipt says what its numbers are', () => {
