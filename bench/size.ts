@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1526,
   queries: 812,
   bi: 438,
-  warehouse: 1257,
+  warehouse: 1238,
   embedded: 446,
   scheduler: 901,
   outbound: 495,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_425;
+export const limit = 25_406;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
