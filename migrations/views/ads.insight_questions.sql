@@ -25,10 +25,6 @@ left join ads.insight_states s
   and s.dimension = d.dimension;
 
 comment on view ads.insight_questions is 'What insights are read for: one row per listed campaign or ad set and dimension of its audience.';
-comment on column ads.insight_questions.source_id is 'The source, see ops.sources.';
-comment on column ads.insight_questions.ad_account_id is 'The ad account, see ads.ad_accounts.id.';
-comment on column ads.insight_questions.entity_type is 'CAMPAIGN or AD_SET.';
-comment on column ads.insight_questions.entity_id is 'The entity: id in ads.campaigns or ads.ad_sets.';
 comment on column ads.insight_questions.dimension is 'What the audience is divided by.';
 comment on column ads.insight_questions.ended_on is 'Day (UTC) on which the entity ended; null while it goes on.';
 comment on column ads.insight_questions.asked_on is 'Day (UTC) on which it was last asked; null if it never was.';

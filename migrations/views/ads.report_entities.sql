@@ -15,8 +15,3 @@ union all
 select source_id, ad_account_id, 'AD', id, created_at from ads.ads;
 
 comment on view ads.report_entities is 'What reports have numbers of: one row per account, campaign, ad set and ad, archived ones included.';
-comment on column ads.report_entities.source_id is 'The source, see ops.sources.';
-comment on column ads.report_entities.ad_account_id is 'The ad account it belongs to, see ads.ad_accounts.id.';
-comment on column ads.report_entities.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
-comment on column ads.report_entities.entity_id is 'The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.';
-comment on column ads.report_entities.created_at is 'When it was created, of an account its first campaign (UTC); null where that is not known.';

@@ -5,6 +5,3 @@ cross join (values ('AD_ACCOUNT'), ('CAMPAIGN'), ('AD_SET'), ('AD')) l (entity_t
 where a._deleted_at is null;
 
 comment on view ads.report_levels is 'What reports are read for: one row per live ad account and level.';
-comment on column ads.report_levels.source_id is 'The source, see ops.sources.';
-comment on column ads.report_levels.ad_account_id is 'A live ad account, see ads.ad_accounts.id.';
-comment on column ads.report_levels.entity_type is 'A level that reports are requested at: AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';

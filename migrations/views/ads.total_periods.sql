@@ -39,14 +39,8 @@ left join ads.report_totals t
   and t.period = p.period and t.period_start = p.period_start and t.period_end = p.period_end;
 
 comment on view ads.total_periods is 'What totals are read for: one row per account or campaign and period with numbers by day, up to the newest day of its account.';
-comment on column ads.total_periods.source_id is 'The source, see ops.sources.';
-comment on column ads.total_periods.ad_account_id is 'The ad account, see ads.ad_accounts.id.';
-comment on column ads.total_periods.entity_type is 'AD_ACCOUNT or CAMPAIGN.';
-comment on column ads.total_periods.entity_id is 'The account or campaign.';
 comment on column ads.total_periods.period is 'MONTH, LAST_7_DAYS or LAST_30_DAYS.';
 comment on column ads.total_periods.period_start is 'First day of the period (UTC).';
 comment on column ads.total_periods.period_end is 'Last day of the period (UTC), inclusive; of the present month the newest day that was read.';
-comment on column ads.total_periods.impressions is 'Sum over the days of the period.';
-comment on column ads.total_periods.clicks is 'Sum over the days of the period.';
 comment on column ads.total_periods.asked_on is 'Day (UTC) on which its total was last read; null if it never was.';
 comment on column ads.total_periods.is_sum_of_days is 'True where impressions and clicks of its total are the sums of the days.';

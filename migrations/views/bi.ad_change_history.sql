@@ -31,15 +31,7 @@ left join ads.ad_accounts ac on ac.source_id = h.source_id and ac.id = h.ad_acco
 where h._deleted_at is null;
 
 comment on view bi.ad_change_history is 'Who changed what at the platform; one row per change and field. Empty where the server keeps no such history.';
-comment on column bi.ad_change_history.source is 'The source, see ops.sources.name; ids are unique within one source.';
 comment on column bi.ad_change_history.change_id is 'Change id; the fields changed together share it.';
-comment on column bi.ad_change_history.ad_account_id is 'Ad account id.';
-comment on column bi.ad_change_history.ad_account_name is 'Name of the ad account.';
-comment on column bi.ad_change_history.changed_at is 'When it was changed (UTC).';
-comment on column bi.ad_change_history.changed_date is 'Day of the change in the reporting time zone.';
-comment on column bi.ad_change_history.entity_type is 'What was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.';
-comment on column bi.ad_change_history.entity_id is 'Its id.';
-comment on column bi.ad_change_history.entity_name is 'Its name.';
 comment on column bi.ad_change_history.operation is 'CREATED, CHANGED or REMOVED.';
 comment on column bi.ad_change_history.changed_by is 'Who or what changed it, as shown.';
 comment on column bi.ad_change_history.changed_by_category is 'ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.';

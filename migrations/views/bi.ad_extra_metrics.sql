@@ -20,13 +20,6 @@ cross join lateral (
 where jsonb_typeof(r.extra_metrics) = 'object';
 
 comment on view bi.ad_extra_metrics is 'Numbers of the daily reports that no column of the performance views holds: metrics that are new at the platform, fractions or hidden values where a whole number was expected, amounts finer than a millionth; one row per entity, day and metric.';
-comment on column bi.ad_extra_metrics.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.ad_extra_metrics.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
-comment on column bi.ad_extra_metrics.ad_account_id is 'Ad account id.';
-comment on column bi.ad_extra_metrics.ad_account_name is 'Name of the ad account.';
-comment on column bi.ad_extra_metrics.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
-comment on column bi.ad_extra_metrics.entity_id is 'Id of the entity.';
-comment on column bi.ad_extra_metrics.entity_name is 'Its name when the report was read.';
 comment on column bi.ad_extra_metrics.metric is 'Metric as the platform names it.';
 comment on column bi.ad_extra_metrics.exact_value is 'The number as the platform gave it; -5 where it hides 1 to 4.';
 comment on column bi.ad_extra_metrics.metric_value is 'The number, rounded to a millionth; null if it is beyond 21 digits. Whether it may be summed depends on the metric.';

@@ -50,15 +50,9 @@ left join ads.ad_accounts ac on ac.source_id = d.source_id and ac.id = d.ad_acco
 where d.ad_sum <> v.upper_sum;
 
 comment on view bi.ad_level_checks is 'Where the levels of the daily reports disagree: the sum over an account''s ads against that over its ad sets, its campaigns and the account itself; one row per ad account, day, measure and level compared, only where they differ.';
-comment on column bi.ad_level_checks.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.ad_level_checks.ad_account_id is 'Ad account id.';
-comment on column bi.ad_level_checks.ad_account_name is 'Name of the ad account.';
-comment on column bi.ad_level_checks.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
-comment on column bi.ad_level_checks.currency is 'ISO 4217 currency of the account: of the sums where measure is spend.';
 comment on column bi.ad_level_checks.measure is 'spend, impressions or clicks.';
 comment on column bi.ad_level_checks.lower_level is 'The level that is compared: AD.';
 comment on column bi.ad_level_checks.upper_level is 'The level that it is compared with: AD_SET, CAMPAIGN or AD_ACCOUNT.';
 comment on column bi.ad_level_checks.lower_sum is 'Sum over the ads of the account; 0 if no ad has a row. Adds up over days of one measure, upper_level and currency.';
 comment on column bi.ad_level_checks.upper_sum is 'Sum over the upper level; 0 if it has no row. Adds up in the same way.';
 comment on column bi.ad_level_checks.difference is 'lower_sum less upper_sum. Adds up in the same way.';
-comment on column bi.ad_level_checks.is_final is 'True once no number of the account and day is expected to be restated; before, levels may differ because they were read at different times.';

@@ -18,13 +18,7 @@ left join ads.ad_sets st on st.source_id = v.source_id and st.id = v.id
 left join ads.ad_accounts ac on ac.source_id = v.source_id and ac.id = st.ad_account_id;
 
 comment on view bi.ad_set_history is 'Status, budget and bid of ad sets over time; one row per ad set and version. As fine as the sync is frequent.';
-comment on column bi.ad_set_history.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.ad_set_history.ad_set_id is 'Ad set id.';
-comment on column bi.ad_set_history.ad_set_name is 'Name of the ad set today.';
-comment on column bi.ad_set_history.status is 'Status at the time.';
-comment on column bi.ad_set_history.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
 comment on column bi.ad_set_history.budget is 'Budget at the time, in units of currency; a day or the lifetime, see budget_type.';
-comment on column bi.ad_set_history.budget_type is 'DAILY or LIFETIME.';
 comment on column bi.ad_set_history.bid is 'Bid at the time, in units of currency.';
 comment on column bi.ad_set_history.bid_strategy is 'Bid strategy at the time.';
 comment on column bi.ad_set_history.valid_from is 'Since when it holds (UTC): when the platform says that it was last changed, else when the change was seen here.';

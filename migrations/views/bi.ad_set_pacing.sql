@@ -110,17 +110,7 @@ left join (
 where st._deleted_at is null;
 
 comment on view bi.ad_set_pacing is 'Is the budget spent at the pace of the flight? One row per ad set that is or was live.';
-comment on column bi.ad_set_pacing.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.ad_set_pacing.ad_account_id is 'Ad account id.';
-comment on column bi.ad_set_pacing.ad_account_name is 'Name of the ad account.';
-comment on column bi.ad_set_pacing.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
-comment on column bi.ad_set_pacing.campaign_name is 'Name of the campaign.';
-comment on column bi.ad_set_pacing.ad_set_id is 'Ad set id.';
-comment on column bi.ad_set_pacing.ad_set_name is 'Name of the ad set.';
-comment on column bi.ad_set_pacing.status is 'Status as the platform names it.';
 comment on column bi.ad_set_pacing.is_paused is 'True while it is paused; null if the platform does not say.';
-comment on column bi.ad_set_pacing.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
-comment on column bi.ad_set_pacing.budget_type is 'DAILY or LIFETIME.';
 comment on column bi.ad_set_pacing.budget is 'Budget of today in units of currency; a day or the lifetime, see budget_type.';
 comment on column bi.ad_set_pacing.budget_to_date is 'LIFETIME: the budget. DAILY: what the daily budgets in force allowed up to last_report_date, paused days included; a change counts from its day on.';
 comment on column bi.ad_set_pacing.spend_to_date is 'Spend so far in units of currency, as reported for the ad set.';
@@ -128,16 +118,11 @@ comment on column bi.ad_set_pacing.budget_used_ratio is 'spend_to_date by budget
 comment on column bi.ad_set_pacing.flight_elapsed_ratio is 'How much of the flight is over, 0 to 1; null without an end.';
 comment on column bi.ad_set_pacing.bid is 'Bid of today in units of currency.';
 comment on column bi.ad_set_pacing.bid_strategy is 'Bid strategy of today.';
-comment on column bi.ad_set_pacing.start_at is 'When delivery starts or started (UTC).';
-comment on column bi.ad_set_pacing.end_at is 'When delivery is planned to end (UTC).';
 comment on column bi.ad_set_pacing.first_report_date is 'First day with numbers, UTC.';
 comment on column bi.ad_set_pacing.last_report_date is 'Last day with numbers, UTC.';
-comment on column bi.ad_set_pacing.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
-comment on column bi.ad_set_pacing.asset_format is 'AUDIO, VIDEO, IMAGE or CATALOG.';
 comment on column bi.ad_set_pacing.category is 'Advertising category and subcategory.';
 comment on column bi.ad_set_pacing.delivery_goal is 'What delivery is optimised for.';
 comment on column bi.ad_set_pacing.cost_model is 'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).';
 comment on column bi.ad_set_pacing.pacing is 'How the budget is spread: PACING_EVEN or PACING_ASAP.';
 comment on column bi.ad_set_pacing.pause_reason is 'Why it is paused, e.g. USER_PAUSED.';
-comment on column bi.ad_set_pacing.reject_reason is 'Why the platform rejected it.';
 comment on column bi.ad_set_pacing.frequency_caps is 'How often one person may hear it, e.g. 3 in 1 DAY, with commas between several caps.';

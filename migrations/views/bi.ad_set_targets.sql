@@ -18,12 +18,6 @@ left join ads.audiences u on u.source_id = g.source_id and u.id = g.value and g.
 left join ads.campaigns c on c.source_id = g.source_id and c.id = st.campaign_id;
 
 comment on view bi.ad_set_targets is 'Whom ad sets are aimed at; one row per ad set, dimension and value.';
-comment on column bi.ad_set_targets.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.ad_set_targets.ad_set_id is 'Ad set id.';
-comment on column bi.ad_set_targets.ad_set_name is 'Name of the ad set.';
-comment on column bi.ad_set_targets.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
-comment on column bi.ad_set_targets.campaign_name is 'Name of the campaign.';
 comment on column bi.ad_set_targets.dimension is 'What is targeted, e.g. genders, age_ranges, geo_targets.country_code.';
-comment on column bi.ad_set_targets.target_value is 'One value, e.g. FEMALE, 18-24, DE.';
 comment on column bi.ad_set_targets.target_name is 'What the platform calls it: the name of the artist, genre, interest, place, audience …; null where the value says it itself, and where the platform no longer names it.';
 comment on column bi.ad_set_targets.target_parent_name is 'Of places and interests: the name of what it is a part of.';

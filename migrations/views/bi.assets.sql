@@ -49,20 +49,12 @@ left join (
 ) used on used.source_id = x.source_id and used.asset_id = x.id;
 
 comment on view bi.assets is 'Images, audio and video files that ads are made of; one row per asset. Deleted ones stay: facts of their ads do.';
-comment on column bi.assets.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.assets.ad_account_id is 'Ad account id.';
-comment on column bi.assets.ad_account_name is 'Name of the ad account.';
 comment on column bi.assets.asset_id is 'Asset id; asset_id of bi.ads for the creative of an ad.';
-comment on column bi.assets.asset_name is 'Name.';
-comment on column bi.assets.asset_type is 'IMAGE, AUDIO or VIDEO.';
 comment on column bi.assets.subtype is 'Kind within the type, e.g. USER_UPLOADED_AUDIO.';
-comment on column bi.assets.status is 'ERROR, PROCESSING, READY or WAITING_UPLOAD.';
-comment on column bi.assets.is_archived is 'True for archived ones.';
 comment on column bi.assets.is_deleted is 'True once the platform no longer lists it.';
 comment on column bi.assets.url is 'Address of the file.';
 comment on column bi.assets.thumbnail_url is 'Video: address of a still.';
 comment on column bi.assets.file_type is 'File format, e.g. MP3, MP4, PNG.';
-comment on column bi.assets.duration_seconds is 'Duration in seconds; null for images and until it is processed.';
 comment on column bi.assets.width_pixels is 'Width in pixels.';
 comment on column bi.assets.height_pixels is 'Height in pixels.';
 comment on column bi.assets.aspect_ratio is 'Aspect ratio as the platform names it, e.g. SQUARE.';
@@ -71,6 +63,3 @@ comment on column bi.assets.ads_as_creative is 'How many ads play or show it, of
 comment on column bi.assets.ads_as_companion is 'How many ads show it beside their creative.';
 comment on column bi.assets.ads_as_logo is 'How many ads show it as the logo.';
 comment on column bi.assets.ads_as_canvas is 'How many ads loop it behind their creative.';
-comment on column bi.assets.created_at is 'When it was created (UTC).';
-comment on column bi.assets.updated_at is 'When it was last changed at the platform (UTC).';
-comment on column bi.assets.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -43,16 +43,12 @@ left join (
 where a._deleted_at is null;
 
 comment on view bi.audiences is 'Audiences that ad sets can be aimed at; one row per live audience.';
-comment on column bi.audiences.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.audiences.ad_account_id is 'Ad account id.';
-comment on column bi.audiences.ad_account_name is 'Name of the ad account.';
 comment on column bi.audiences.audience_id is 'Audience id.';
 comment on column bi.audiences.audience_name is 'Name.';
 comment on column bi.audiences.description is 'Description.';
 comment on column bi.audiences.audience_type is 'CUSTOM or LOOKALIKE.';
 comment on column bi.audiences.subtype is 'Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.';
 comment on column bi.audiences.category is 'Category, e.g. ARTIST_AFFINITY.';
-comment on column bi.audiences.status is 'Status as the platform names it, e.g. LIVE, PROCESSING, ARCHIVED.';
 comment on column bi.audiences.size_min is 'Lower end of the estimated number of people; never sum it: audiences overlap.';
 comment on column bi.audiences.size_max is 'Upper end of the estimated number of people; never sum it: audiences overlap.';
 comment on column bi.audiences.seed_audience_id is 'Of lookalikes: the audience it resembles.';
@@ -65,6 +61,3 @@ comment on column bi.audiences.lookback_days is 'Of web events: how many days ar
 comment on column bi.audiences.exposure_type is 'Of ad engagement: IMPRESSIONS or CLICKS.';
 comment on column bi.audiences.targeting_ad_sets is 'How many ad sets are aimed at it, of those that are or were live; see bi.ad_set_targets.';
 comment on column bi.audiences.excluding_ad_sets is 'How many ad sets leave it out.';
-comment on column bi.audiences.created_at is 'When it was created (UTC).';
-comment on column bi.audiences.updated_at is 'When it was last changed at the platform (UTC).';
-comment on column bi.audiences.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -21,7 +21,6 @@ from ops.calendar_days c
 left join ops.working_days w on w.date_day = c.date_day;
 
 comment on view bi.calendar is 'The days from 2010 to 2039, to fill gaps and to group by week, month, quarter; one row per day.';
-comment on column bi.calendar.date_day is 'The day.';
 comment on column bi.calendar.week_start is 'Monday of its week.';
 comment on column bi.calendar.month_start is 'First day of its month.';
 comment on column bi.calendar.quarter_start is 'First day of its quarter.';
@@ -33,7 +32,6 @@ comment on column bi.calendar.day_of_week is 'Day of the week, 1 Monday to 7 Sun
 comment on column bi.calendar.day_name is 'English name of the day.';
 comment on column bi.calendar.is_weekend is 'True on Saturday and Sunday.';
 comment on column bi.calendar.is_working_day is 'True when people work on it: a working weekday (TIDEMARK_WORKING_DAYS) and no holiday (ref.holidays).';
-comment on column bi.calendar.holiday_name is 'The holiday on it, see ref.holidays; null if none.';
 comment on column bi.calendar.fiscal_year is 'Fiscal year (TIDEMARK_FISCAL_YEAR_START), named by the calendar year in which it ends.';
 comment on column bi.calendar.fiscal_quarter is 'Quarter of the fiscal year, 1 to 4.';
 comment on column bi.calendar.working_day_number is 'Working days since 2010, this day included. The difference of two days is the number of working days after the one until the other; never sum it.';

@@ -25,19 +25,9 @@ left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
 where c._deleted_at is null;
 
 comment on view bi.comments is 'Comments; one row per live comment of a live issue. Their text is in bi_pii.comments.';
-comment on column bi.comments.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.comments.comment_id is 'Comment id.';
-comment on column bi.comments.issue_id is 'Issue id; stable.';
-comment on column bi.comments.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.comments.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.comments.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.comments.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.comments.author_id is 'The author, see bi.users.user_id.';
 comment on column bi.comments.author_name is 'The author, as shown.';
 comment on column bi.comments.is_restricted is 'True when not everybody who sees the issue may see the comment.';
 comment on column bi.comments.is_public is 'Service desk: true when customers see it; null elsewhere.';
 comment on column bi.comments.is_edited is 'True when it was edited after it was written.';
-comment on column bi.comments.created_at is 'When it was written (UTC).';
-comment on column bi.comments.updated_at is 'When it was last edited (UTC).';
-comment on column bi.comments.created_date is 'Day on which it was written, in the reporting time zone.';
-comment on column bi.comments.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -35,15 +35,11 @@ join ops.sources s on s.source_id = c.source_id
 left join tracker.projects p on p.source_id = c.source_id and p.id = c.project_id;
 
 comment on view bi.components is 'Components with what is open in them; one row per component that a live issue names. Name and description are as of the last change of an issue that names it; a component without issues is not known.';
-comment on column bi.components.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.components.component_id is 'Component id; stable.';
 comment on column bi.components.component_name is 'Name; unique within a project.';
-comment on column bi.components.project_id is 'Id of the project it belongs to.';
-comment on column bi.components.project_key is 'Key of the project it belongs to; null if the warehouse does not know the project.';
 comment on column bi.components.component_description is 'What the component is.';
 comment on column bi.components.issues is 'Live issues of the component; an issue with several components counts in each.';
 comment on column bi.components.open_issues is 'Those of them that are not done; may be summed over components like issues.';
 comment on column bi.components.in_progress_issues is 'Those of them in the status category in_progress; may be summed over components like issues.';
 comment on column bi.components.done_issues is 'Those of them in the status category done; may be summed over components like issues.';
-comment on column bi.components.open_story_points is 'Story points of its open issues, to four decimals; null if none is estimated. May be summed over components like issues.';
 comment on column bi.components.oldest_open_at is 'When the oldest of its open issues was created (UTC); null if none is open.';

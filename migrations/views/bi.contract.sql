@@ -9,6 +9,5 @@ select
 comment on view bi.contract is 'What this schema is and how it is set up; one row per warehouse.';
 comment on column bi.contract.bi_version is 'Version of the schema: the number before the dot changes when a column is removed, renamed or changed, the other one when columns are added.';
 comment on column bi.contract.reporting_time_zone is 'IANA time zone of the dates and weeks of issues and workflows (TIDEMARK_REPORTING_TIME_ZONE).';
-comment on column bi.contract.reporting_currency is 'ISO 4217 currency of columns in the reporting currency; null: none is set (TIDEMARK_REPORTING_CURRENCY).';
 comment on column bi.contract.fiscal_year_start_month is 'Month in which the fiscal year begins, 1 to 12 (TIDEMARK_FISCAL_YEAR_START).';
 comment on column bi.contract.is_restricted_shown is 'True where issues with a security level are shown, too (TIDEMARK_BI_RESTRICTED_ISSUES).';

@@ -50,13 +50,10 @@ from (
 ) l;
 
 comment on view bi.cross_links is 'Which campaign, issue and DAG run belong together, because a text of one names the other by the patterns of ref.link_patterns; one row per record, field and what it names. A name that leads to nothing is no link.';
-comment on column bi.cross_links.source is 'The source of the record whose text it is, see ops.sources.name.';
-comment on column bi.cross_links.from_kind is 'Whose text it is: campaign, dag_run or issue.';
 comment on column bi.cross_links.from_id is 'Its id, see campaign_id of bi.campaigns, dag_run_id of bi.workflow_runs (with the DAG in from_name) or issue_id of bi.issues.';
 comment on column bi.cross_links.from_name is 'Name of the campaign or the DAG, key of the issue.';
 comment on column bi.cross_links.from_field is 'Which text of it: name, purchase_order, params, summary or description.';
 comment on column bi.cross_links.mention is 'The name, as the text has it: an issue key of then, or a campaign id.';
-comment on column bi.cross_links.to_kind is 'What is named: issue or campaign.';
 comment on column bi.cross_links.to_source is 'The source of what is named.';
 comment on column bi.cross_links.to_id is 'Its id, see bi.issues.issue_id or bi.campaigns.campaign_id.';
 comment on column bi.cross_links.to_name is 'Key of the issue today, also where the text has a former one, or name of the campaign.';

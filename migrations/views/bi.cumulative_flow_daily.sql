@@ -32,9 +32,5 @@ cross join lateral (
 ) d;
 
 comment on view bi.cumulative_flow_daily is 'How many live issues stood in each status category at the end of each day (reporting time zone); one row per source, project, category and day, from the first issue in the category until today; without gaps since 2000.';
-comment on column bi.cumulative_flow_daily.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.cumulative_flow_daily.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.cumulative_flow_daily.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.cumulative_flow_daily.status_category is 'todo, in_progress, done or unknown.';
-comment on column bi.cumulative_flow_daily.date_day is 'The day in the reporting time zone; see bi.calendar.';
 comment on column bi.cumulative_flow_daily.issues is 'Issues in the category at the end of the day.';

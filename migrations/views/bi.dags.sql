@@ -53,10 +53,7 @@ left join (
 where d._deleted_at is null;
 
 comment on view bi.dags is 'DAGs that the engine lists, with how their runs ended; one row per DAG. Runs of DAGs that are gone are in bi.workflow_runs alone.';
-comment on column bi.dags.source is 'The source, see ops.sources.name; names are unique within one source.';
-comment on column bi.dags.dag_name is 'Name of the DAG.';
 comment on column bi.dags.dag_group is 'Its group at the engine.';
-comment on column bi.dags.dag_role is 'What it is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
 comment on column bi.dags.description is 'What it is for, in its own words.';
 comment on column bi.dags.schedule is 'When it runs by itself: cron expressions or instants, separated by a comma; null if it does not.';
 comment on column bi.dags.is_suspended is 'True where its schedule is switched off; null where the engine does not say.';
@@ -72,6 +69,5 @@ comment on column bi.dags.last_state is 'Meaning of that status: active, succeed
 comment on column bi.dags.last_run_at is 'When that run started (UTC), else when it was queued, due or made.';
 comment on column bi.dags.last_success_at is 'When a run last succeeded (UTC): its end, else its start.';
 comment on column bi.dags.last_failure_at is 'When a run last failed (UTC), also one that was retried since: its end, else its start.';
-comment on column bi.dags.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
 comment on column bi.dags.workspace is 'Its workspace at the engine; null where it has none.';
 comment on column bi.dags.next_run_at is 'When its schedule starts it next (UTC), as of the last sync; null where the engine does not say.';

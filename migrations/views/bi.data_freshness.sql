@@ -78,8 +78,6 @@ left join lateral (
 ) rj on true;
 
 comment on view bi.data_freshness is 'Can this be trusted? One row per source and stream: how far the warehouse is complete, and what the last run said.';
-comment on column bi.data_freshness.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.data_freshness.stream is 'Name of the stream.';
 comment on column bi.data_freshness.target_table is 'The table that its rows are in.';
 comment on column bi.data_freshness.freshness is 'fresh, stale (older than promised), never (not loaded yet), unavailable (the server has no such endpoint), forbidden, excluded (left out by configuration).';
 comment on column bi.data_freshness.is_stale is 'True when stale or never loaded; unavailable, forbidden and excluded streams are not stale, they are absent.';

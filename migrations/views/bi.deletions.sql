@@ -70,10 +70,8 @@ join ops.sources s on s.source_id = d.source_id
 where d.deleted_at is not null;
 
 comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown. A record that comes back has no row any more.';
-comment on column bi.deletions.source is 'The source, see ops.sources.name.';
 comment on column bi.deletions.table_name is 'The table that holds it, e.g. tracker.issues.';
 comment on column bi.deletions.record_id is 'Its id; of a DAG its name, of a run DAG and id, of a step also its name and occurrence.';
 comment on column bi.deletions.record_name is 'Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.';
 comment on column bi.deletions.deleted_at is 'When it was found to be gone (UTC).';
 comment on column bi.deletions.deleted_date is 'Day of deleted_at in the reporting time zone.';
-comment on column bi.deletions.run_id is 'The run that found it to be gone, see bi.sync_runs.run_id.';

@@ -60,13 +60,10 @@ from (
 ) i;
 
 comment on view bi.incidents is 'What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG, also of the same run; one row per incident.';
-comment on column bi.incidents.source is 'The source, see ops.sources.name.';
 comment on column bi.incidents.incident_kind is 'issue or failed_deployment.';
 comment on column bi.incidents.incident_id is 'The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id; one that failed, was mended and failed again has two.';
 comment on column bi.incidents.incident_name is 'Key of the issue, else name of the DAG.';
 comment on column bi.incidents.opened_at is 'When the issue was created, or the first failed run ended (UTC).';
-comment on column bi.incidents.resolved_at is 'When the issue was last done, or the DAG next succeeded (UTC); null while it is open.';
 comment on column bi.incidents.opened_date is 'Day of opened_at in the reporting time zone.';
-comment on column bi.incidents.resolved_date is 'Day of resolved_at in the reporting time zone; null while it is open.';
 comment on column bi.incidents.is_open is 'True while it is not resolved.';
 comment on column bi.incidents.restore_hours is 'Hours from opened_at to resolved_at; null while it is open. May be summed, as for a mean.';

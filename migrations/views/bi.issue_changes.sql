@@ -46,15 +46,8 @@ cross join lateral (
 ) new;
 
 comment on view bi.issue_changes is 'Audit: every change of every field; one row per changed field of a live issue.';
-comment on column bi.issue_changes.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.issue_changes.history_id is 'Id of the change; fields changed together share it.';
 comment on column bi.issue_changes.item_number is 'Place of the field within the change, from 0.';
-comment on column bi.issue_changes.issue_id is 'Issue id; stable.';
-comment on column bi.issue_changes.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_changes.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_changes.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.issue_changes.changed_at is 'When it was changed (UTC).';
-comment on column bi.issue_changes.changed_date is 'Day of the change in the reporting time zone.';
 comment on column bi.issue_changes.changed_by_id is 'Who changed it, see bi.users.user_id.';
 comment on column bi.issue_changes.changed_by_name is 'Who changed it, as shown.';
 comment on column bi.issue_changes.field_id is 'Field id, e.g. status or customfield_10016.';

@@ -36,11 +36,6 @@ cross join lateral (
 left join tracker.fields f on f.source_id = i.source_id and f.id = e.field_id;
 
 comment on view bi.issue_custom_fields is 'Custom fields that are set, for discovery; one row per live issue, field and value (several values, several rows).';
-comment on column bi.issue_custom_fields.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_custom_fields.issue_id is 'Issue id; stable.';
-comment on column bi.issue_custom_fields.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_custom_fields.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_custom_fields.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_custom_fields.field_id is 'Field id, e.g. customfield_10016.';
 comment on column bi.issue_custom_fields.field_name is 'Field name; names may repeat, ids do not.';
 comment on column bi.issue_custom_fields.field_type is 'Type of the field, e.g. number, option, array.';

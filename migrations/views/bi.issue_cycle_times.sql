@@ -50,18 +50,8 @@ left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_i
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
 
 comment on view bi.issue_cycle_times is 'Lead and cycle time; one row per live issue. An issue that was reopened and is not done has no done_at.';
-comment on column bi.issue_cycle_times.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_cycle_times.issue_id is 'Issue id; stable.';
-comment on column bi.issue_cycle_times.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_cycle_times.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_cycle_times.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.issue_cycle_times.issue_type is 'Issue type of today, e.g. Bug.';
-comment on column bi.issue_cycle_times.story_points is 'Story points of today, to four decimals; null if not estimated.';
-comment on column bi.issue_cycle_times.created_at is 'When it was created (UTC).';
 comment on column bi.issue_cycle_times.first_started_at is 'When it was first in progress (UTC); null if never.';
 comment on column bi.issue_cycle_times.first_done_at is 'When it was first done (UTC); null if never.';
-comment on column bi.issue_cycle_times.done_at is 'When it last became done (UTC); null while it is not done.';
-comment on column bi.issue_cycle_times.done_date is 'Day of done_at in the reporting time zone.';
 comment on column bi.issue_cycle_times.lead_time_days is 'Days of 24 hours from creation (or the oldest change, where that is older, as imported ones may be) to done_at.';
 comment on column bi.issue_cycle_times.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null if it was never in progress.';
 comment on column bi.issue_cycle_times.todo_days is 'Days spent in statuses of the category todo, until now.';

@@ -180,11 +180,6 @@ cross join lateral (
 ) x;
 
 comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.';
-comment on column bi.issue_field_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_field_history.issue_id is 'Issue id; stable.';
-comment on column bi.issue_field_history.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_field_history.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_field_history.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_field_history.field_name is 'status, assignee, priority, story_points, sprint or fix_versions, the same at every site; or a custom field by its word in ref.history_fields.';
 comment on column bi.issue_field_history.field_id is 'Field id of the source, e.g. customfield_10016; null if the site has no such field.';
 comment on column bi.issue_field_history.value_id is 'The value as id: status, account, priority, sprint, version; null if empty, or where values have no ids.';

@@ -12,9 +12,4 @@ join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id;
 
 comment on view bi.issue_labels is 'Labels; one row per live issue and label.';
-comment on column bi.issue_labels.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_labels.issue_id is 'Issue id; stable.';
-comment on column bi.issue_labels.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_labels.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_labels.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_labels.issue_label is 'The label.';

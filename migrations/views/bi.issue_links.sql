@@ -50,15 +50,10 @@ left join tracker.projects op on op.source_id = o.source_id and op.id = o.projec
 left join tracker.statuses ost on ost.source_id = o.source_id and ost.id = o.status_id;
 
 comment on view bi.issue_links is 'Links between issues, as seen from each end; one row per live issue, link and direction (a link between two live issues has two rows: filter on direction to count it once).';
-comment on column bi.issue_links.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.issue_links.link_id is 'Link id; the same at both ends.';
 comment on column bi.issue_links.direction is 'outward: this issue is the active end (blocks); inward: the passive end (is blocked by).';
 comment on column bi.issue_links.link_type is 'Name of the link type, e.g. Blocks.';
 comment on column bi.issue_links.relation is 'How this issue relates to the other, e.g. blocks, is blocked by.';
-comment on column bi.issue_links.issue_id is 'Issue id; stable.';
-comment on column bi.issue_links.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_links.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_links.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
 comment on column bi.issue_links.is_done is 'True when this issue is in the status category done.';
 comment on column bi.issue_links.other_issue_id is 'Id of the issue at the other end; null if that is deleted or hidden by its security level.';
 comment on column bi.issue_links.other_issue_key is 'Its key today; if it was never read, its key when the link was read; null if it is deleted or hidden.';

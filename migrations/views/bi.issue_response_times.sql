@@ -58,20 +58,9 @@ left join ops.working_days wr
   on wr.date_day = (r.done_at at time zone ops.reporting_time_zone())::date;
 
 comment on view bi.issue_response_times is 'First response and resolution, in hours of the clock and of working days; one row per live issue. Working hours are those of working days (see bi.calendar), which count from 00:00 to 24:00 in the reporting time zone.';
-comment on column bi.issue_response_times.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_response_times.issue_id is 'Issue id; stable.';
-comment on column bi.issue_response_times.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_response_times.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_response_times.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.issue_response_times.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.issue_response_times.reporter_id is 'The reporter of today, see bi.users.user_id.';
-comment on column bi.issue_response_times.reporter_name is 'The reporter, as shown.';
-comment on column bi.issue_response_times.created_at is 'When it was created (UTC).';
 comment on column bi.issue_response_times.first_response_at is 'When somebody other than the reporter first commented (UTC), apps included; in service desks only comments that customers see count. Null if nobody did.';
-comment on column bi.issue_response_times.resolved_at is 'When it was resolved (UTC); null while unresolved.';
-comment on column bi.issue_response_times.created_date is 'Day of creation in the reporting time zone.';
 comment on column bi.issue_response_times.first_response_date is 'Day of the first response in the reporting time zone.';
-comment on column bi.issue_response_times.resolved_date is 'Day of resolution in the reporting time zone.';
 comment on column bi.issue_response_times.first_response_hours is 'Hours from creation to the first response; take averages or percentiles, a sum means little.';
 comment on column bi.issue_response_times.first_response_working_hours is 'Hours of working days from creation to the first response; null also where one of them is not between 2010 and 2039.';
 comment on column bi.issue_response_times.resolution_hours is 'Hours from creation to resolution; take averages or percentiles, a sum means little.';

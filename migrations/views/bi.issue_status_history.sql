@@ -40,14 +40,7 @@ left join tracker.statuses st on st.source_id = h.source_id and st.id::text = h.
 left join tracker.users u on u.source_id = h.source_id and u.id = h.entered_by;
 
 comment on view bi.issue_status_history is 'Time in status; one row per live issue and stay in a status, computed from the changelog. The last stay is in the status that the issue has: where the changes end with another one, a stay more is added, from the resolution of a done issue, else from the last change of the issue.';
-comment on column bi.issue_status_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.issue_status_history.issue_id is 'Issue id; stable.';
-comment on column bi.issue_status_history.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.issue_status_history.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.issue_status_history.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.issue_status_history.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.issue_status_history.status_sequence is 'Place of the stay in the life of the issue, from 0.';
-comment on column bi.issue_status_history.status is 'Status of the stay, by its name of today; if it no longer exists, by its name at the time.';
 comment on column bi.issue_status_history.status_id is 'Id of the status.';
 comment on column bi.issue_status_history.status_category is 'todo, in_progress, done, or unknown: the status is no longer known to the source, or it does not say.';
 comment on column bi.issue_status_history.previous_status_category is 'Category of the stay before; null for the first.';

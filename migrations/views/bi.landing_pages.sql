@@ -55,15 +55,6 @@ left join ads.campaigns c on c.source_id = a.source_id and c.id = st.campaign_id
 left join ads.ad_accounts ac on ac.source_id = a.source_id and ac.id = a.ad_account_id;
 
 comment on view bi.landing_pages is 'Where clicks on ads lead, with the parts of the address decoded; one row per ad and address: its call to action and each item of a carousel. Deleted ads stay, to be joined with their facts.';
-comment on column bi.landing_pages.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.landing_pages.ad_account_id is 'Ad account id.';
-comment on column bi.landing_pages.ad_account_name is 'Name of the ad account.';
-comment on column bi.landing_pages.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
-comment on column bi.landing_pages.campaign_name is 'Name of the campaign.';
-comment on column bi.landing_pages.ad_set_id is 'Ad set id.';
-comment on column bi.landing_pages.ad_set_name is 'Name of the ad set.';
-comment on column bi.landing_pages.ad_id is 'Ad id. To join with facts, filter on item_number = 0: one row per ad.';
-comment on column bi.landing_pages.ad_name is 'Name of the ad.';
 comment on column bi.landing_pages.item_number is '0: the call to action of the ad; from 1: place of the item in its carousel.';
 comment on column bi.landing_pages.is_deleted is 'True once the platform no longer lists the ad.';
 comment on column bi.landing_pages.click_url is 'The address as it was entered.';

@@ -91,14 +91,8 @@ where x.status is not null
   );
 
 comment on view bi.late_nights is 'How the sync of each night went, and which was late, failed or missing; one row per source and day on which it ran or should have. Syncs of all streams count; backfills, reconciliations and syncs of some streams do not.';
-comment on column bi.late_nights.source is 'The source, see ops.sources.name.';
 comment on column bi.late_nights.night_date is 'Day in the reporting time zone on which the sync began, or should have.';
-comment on column bi.late_nights.status is 'Of the last sync of the night, see bi.sync_runs.status: succeeded, partly_failed (a stream failed or a receipt does not match), failed, running, …; missing: none began.';
-comment on column bi.late_nights.is_late is 'True where no complete sync had ended by promised_at, which a night without any never has; a sync that still has time is not late.';
 comment on column bi.late_nights.promised_at is 'By when it had to be complete (UTC): the freshness promise after the start of the last complete sync of an earlier night, nights without one passed over. Null before the first complete one.';
 comment on column bi.late_nights.scheduled_at is 'When its schedule, or that of nightly, was first due that day (UTC); null where something else starts the syncs.';
-comment on column bi.late_nights.started_at is 'When the first sync of the night began (UTC); null if it is missing.';
-comment on column bi.late_nights.finished_at is 'When the first complete sync ended (UTC), else when the last one ended; null while none has.';
-comment on column bi.late_nights.duration_seconds is 'Seconds from started_at to finished_at, pauses between several syncs included.';
 comment on column bi.late_nights.runs is 'Syncs that began that day. May be summed.';
 comment on column bi.late_nights.failed_runs is 'Of these, the ones that did not succeed. May be summed.';

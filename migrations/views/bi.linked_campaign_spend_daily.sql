@@ -31,14 +31,9 @@ join (
 ) l on l.source = p.source and l.campaign_id = p.campaign_id;
 
 comment on view bi.linked_campaign_spend_daily is 'What campaigns spent, allocated evenly to the issues that bi.cross_links joins them with, by a text of either; one row per campaign, day and issue. Sums are those of the campaigns that have an issue.';
-comment on column bi.linked_campaign_spend_daily.source is 'The source of the campaign, see ops.sources.name.';
-comment on column bi.linked_campaign_spend_daily.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
-comment on column bi.linked_campaign_spend_daily.campaign_id is 'Campaign id.';
-comment on column bi.linked_campaign_spend_daily.campaign_name is 'Name of the campaign.';
 comment on column bi.linked_campaign_spend_daily.issue_source is 'The source of the issue, see ops.sources.name.';
 comment on column bi.linked_campaign_spend_daily.linked_issue_id is 'The issue, see bi.issues.issue_id (of issue_source).';
 comment on column bi.linked_campaign_spend_daily.linked_issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.linked_campaign_spend_daily.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
 comment on column bi.linked_campaign_spend_daily.allocated_spend is 'Spend of the campaign and day, by the number of its issues; adds up over rows of one currency.';
 comment on column bi.linked_campaign_spend_daily.allocated_impressions is 'Impressions of the campaign and day, allocated in the same way; adds up over rows of this view.';
 comment on column bi.linked_campaign_spend_daily.allocated_clicks is 'Clicks of the campaign and day, allocated in the same way; adds up over rows of this view.';

@@ -50,13 +50,6 @@ left join (
 where p._deleted_at is null;
 
 comment on view bi.project_summary is 'Projects with the state of their issues now; one row per live project.';
-comment on column bi.project_summary.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.project_summary.project_id is 'Project id; stable.';
-comment on column bi.project_summary.project_key is 'Project key as issue keys begin with it, e.g. PROJ.';
-comment on column bi.project_summary.project_name is 'Name.';
-comment on column bi.project_summary.lead_id is 'The project lead, see bi.users.user_id.';
-comment on column bi.project_summary.lead_name is 'The project lead, as shown.';
-comment on column bi.project_summary.is_archived is 'True when the project is archived.';
 comment on column bi.project_summary.issues is 'Live issues; may be summed.';
 comment on column bi.project_summary.open_issues is 'Issues that are not in the status category done; may be summed.';
 comment on column bi.project_summary.in_progress_issues is 'Issues in the status category in_progress; may be summed.';
@@ -65,6 +58,5 @@ comment on column bi.project_summary.created_30_days_issues is 'Issues created i
 comment on column bi.project_summary.done_30_days_issues is 'Done issues that came into the status category done in the last 30 days of 24 hours (where the source does not say when: that were resolved then); may be summed.';
 comment on column bi.project_summary.overdue_issues is 'Open issues whose due day is before today in the reporting time zone; may be summed.';
 comment on column bi.project_summary.unassigned_issues is 'Open issues without an assignee; may be summed.';
-comment on column bi.project_summary.open_story_points is 'Story points of the open issues, to four decimals; null if none is estimated. May be summed.';
 comment on column bi.project_summary.oldest_open_at is 'When the oldest open issue was created (UTC); null if none is open.';
 comment on column bi.project_summary.last_updated_at is 'When an issue was last changed at the source (UTC); null without issues.';

@@ -197,7 +197,6 @@ left join (
 ) h (source_id, check_name, offending_rows, example_key) on h.source_id = s.source_id and h.check_name = c.check_name;
 
 comment on view bi.quality_checks is 'What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.';
-comment on column bi.quality_checks.source is 'The source, see ops.sources.name.';
 comment on column bi.quality_checks.check_name is 'Name of the check.';
 comment on column bi.quality_checks.severity is 'error (figures may be wrong or old), warning (something has no name, counts as unknown, or figures do not agree) or info (counted, and as it should be).';
 comment on column bi.quality_checks.description is 'What the offending rows are.';

@@ -96,13 +96,6 @@ left join ads.ad_sets st on r.entity_type = 'AD_SET' and st.source_id = r.source
 left join ads.ads ad on r.entity_type = 'AD' and ad.source_id = r.source_id and ad.id = r.entity_id;
 
 comment on view bi.reach_periods is 'How many different people accounts, campaigns, ad sets and ads reached over longer than a day, as the platform counts them: the lifetime, as it was on each day of capture, and of accounts and campaigns each month and the last 7 and 30 days; one row per entity, period and day of capture. Of one day: reach_day of the views of performance.';
-comment on column bi.reach_periods.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.reach_periods.ad_account_id is 'Ad account id.';
-comment on column bi.reach_periods.ad_account_name is 'Name of the ad account.';
-comment on column bi.reach_periods.currency is 'ISO 4217 currency of every amount in the row.';
-comment on column bi.reach_periods.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
-comment on column bi.reach_periods.entity_id is 'Id of the entity.';
-comment on column bi.reach_periods.entity_name is 'Name of the entity.';
 comment on column bi.reach_periods.period is 'LIFETIME: from the first delivery up to the capture. LAST_7_DAYS, LAST_30_DAYS: those before the capture. A month as 2026-06: a calendar month (UTC), up to the capture.';
 comment on column bi.reach_periods.period_start_at is 'Beginning of the period (UTC), where the platform gives it.';
 comment on column bi.reach_periods.period_end_at is 'End of the period (UTC), exclusive, where the platform gives it.';
@@ -116,4 +109,3 @@ comment on column bi.reach_periods.new_listeners_period is 'Different people who
 comment on column bi.reach_periods.paid_listens_reach_period is 'Different people with a paid listen in the period, of the lifetime only; never sum it.';
 comment on column bi.reach_periods.spend_period is 'Spend in the period in units of currency, of months and days the sum of the days; never sum it over captures or entity types.';
 comment on column bi.reach_periods.cost_per_person_reached is 'Spend by reach of the period, in units of currency; never sum or average it.';
-comment on column bi.reach_periods.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -28,22 +28,16 @@ join ops.sources s on s.source_id = w.source_id
 where l.status <> 'split';
 
 comment on view bi.receipts is 'Receipts of the parts that streams are read in: what the source said it has, what came, what was stored; one row per slice. Those of the last 30 days, and of the last walk of each kind; sums per run and stream are kept in bi.stream_runs.';
-comment on column bi.receipts.source is 'The source, see ops.sources.name.';
-comment on column bi.receipts.stream is 'The stream.';
 comment on column bi.receipts.slice_id is 'Slice id.';
-comment on column bi.receipts.run_id is 'The run that last worked on it, see bi.sync_runs.run_id; null while none has.';
 comment on column bi.receipts.walk_kind is 'full (everything), incremental (changes since the watermark) or backfill (one given window).';
 comment on column bi.receipts.owner is 'Whose list it is, e.g. {"board_id": "7"}; null where the stream is read whole.';
 comment on column bi.receipts.window_start_at is 'Lower bound of its window, inclusive (UTC); null: open.';
 comment on column bi.receipts.window_end_at is 'Upper bound of its window, exclusive (UTC); null: open.';
-comment on column bi.receipts.status is 'done, partial (its receipt does not match; the next run reads it again), failed, pending (not read yet) or absent (its owner is gone).';
 comment on column bi.receipts.records_expected is 'Records that the source said it has; null where it does not say. May be summed within one run.';
 comment on column bi.receipts.records_read is 'Distinct records that came; null before. May be summed within one run.';
 comment on column bi.receipts.records_stored is 'Records accounted for in the warehouse: written, already equal, or in ops.rejects. May be summed within one run.';
 comment on column bi.receipts.is_matching is 'True when no record is missing between expected, read and stored; null where it was not read to its end.';
 comment on column bi.receipts.passes is 'How often the list was read until nothing had moved.';
-comment on column bi.receipts.started_at is 'When work on it last began (UTC).';
-comment on column bi.receipts.finished_at is 'When it was finished (UTC); null before.';
 comment on column bi.receipts.finished_date is 'Day of finished_at in the reporting time zone.';
 comment on column bi.receipts.error_code is 'Class of the last failure.';
 comment on column bi.receipts.error_message is 'The last failure, in one line.';

@@ -47,19 +47,10 @@ left join ads.ad_accounts ac
     );
 
 comment on view bi.report_revisions is 'What daily numbers said before the platform restated them; one row per number and change. A day read for the first time is no change.';
-comment on column bi.report_revisions.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.report_revisions.ad_account_id is 'Ad account id.';
-comment on column bi.report_revisions.ad_account_name is 'Name of the ad account.';
-comment on column bi.report_revisions.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
-comment on column bi.report_revisions.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
-comment on column bi.report_revisions.entity_id is 'Its id.';
-comment on column bi.report_revisions.entity_name is 'Its name.';
-comment on column bi.report_revisions.date_day is 'The day whose number changed, UTC.';
 comment on column bi.report_revisions.metric is 'The number that changed, e.g. spend (in units of currency), impressions.';
 comment on column bi.report_revisions.old_value is 'What it was, to six decimals; null if there was nothing.';
 comment on column bi.report_revisions.new_value is 'What it became, to six decimals; null if it went away.';
 comment on column bi.report_revisions.difference is 'new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.';
 comment on column bi.report_revisions.seen_at is 'When the change was seen (UTC).';
 comment on column bi.report_revisions.days_later is 'How many days after the day itself it was seen.';
-comment on column bi.report_revisions.run_id is 'The run that saw it, see bi.sync_runs.run_id.';
 comment on column bi.report_revisions.seen_date is 'Day on which the change was seen, in the reporting time zone.';

@@ -64,13 +64,7 @@ cross join lateral (
 where sp._deleted_at is null and sp.state <> 'future';
 
 comment on view bi.sprint_burndown_daily is 'Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today; without gaps since 2000. What a day says is as of its end; the last day of a closed sprint as of its closing.';
-comment on column bi.sprint_burndown_daily.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.sprint_burndown_daily.sprint_id is 'The sprint, see bi.sprints.sprint_id.';
-comment on column bi.sprint_burndown_daily.sprint_name is 'Name of the sprint.';
-comment on column bi.sprint_burndown_daily.sprint_state is 'active or closed.';
-comment on column bi.sprint_burndown_daily.board_id is 'Id of the board it was created on.';
-comment on column bi.sprint_burndown_daily.board_name is 'Name of that board.';
-comment on column bi.sprint_burndown_daily.date_day is 'The day in the reporting time zone; see bi.calendar.';
 comment on column bi.sprint_burndown_daily.day_number is 'Days since the day of its start.';
 comment on column bi.sprint_burndown_daily.scope_issues is 'Issues in the sprint. A level: do not sum it over days.';
 comment on column bi.sprint_burndown_daily.remaining_issues is 'Issues in the sprint that are not done. A level: do not sum it over days.';

@@ -42,17 +42,7 @@ left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_i
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
 
 comment on view bi.sprint_issues is 'Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.';
-comment on column bi.sprint_issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.sprint_issues.sprint_id is 'Sprint id, see bi.sprints.sprint_id.';
-comment on column bi.sprint_issues.sprint_name is 'Name of the sprint.';
-comment on column bi.sprint_issues.sprint_state is 'future, active or closed.';
-comment on column bi.sprint_issues.board_id is 'Id of the board the sprint was created on.';
-comment on column bi.sprint_issues.issue_id is 'Issue id; stable.';
-comment on column bi.sprint_issues.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.sprint_issues.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.sprint_issues.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.sprint_issues.issue_type is 'Issue type of today, e.g. Bug.';
-comment on column bi.sprint_issues.story_points is 'Story points of today, to four decimals; null if not estimated.';
 comment on column bi.sprint_issues.added_at is 'When it first came into the sprint (UTC); if no change is recorded, when the issue was created.';
 comment on column bi.sprint_issues.removed_at is 'When it last left the sprint (UTC); null while it is in it.';
 comment on column bi.sprint_issues.is_member is 'True when it is in the sprint now; a closed sprint keeps its issues.';

@@ -65,15 +65,8 @@ cross join lateral (
 where sp._deleted_at is null;
 
 comment on view bi.sprints is 'Velocity and predictability; one row per live sprint. Issues count by where they were when the sprint started and ended; points are those of that moment.';
-comment on column bi.sprints.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.sprints.sprint_id is 'Sprint id.';
-comment on column bi.sprints.sprint_name is 'Name.';
-comment on column bi.sprints.sprint_state is 'future, active or closed.';
-comment on column bi.sprints.board_id is 'Id of the board it was created on.';
-comment on column bi.sprints.board_name is 'Name of that board.';
 comment on column bi.sprints.goal is 'Sprint goal.';
-comment on column bi.sprints.start_at is 'When it starts or started (UTC); null if not planned yet.';
-comment on column bi.sprints.end_at is 'When it is planned to end (UTC).';
 comment on column bi.sprints.completed_at is 'When it was closed (UTC); null while it is open.';
 comment on column bi.sprints.member_issues is 'Issues in it now; a closed sprint keeps its issues.';
 comment on column bi.sprints.committed_issues is 'Issues in it when it started; 0 before that.';
@@ -88,7 +81,6 @@ comment on column bi.sprints.removed_points is 'Story points of removed_issues w
 comment on column bi.sprints.done_points is 'Story points of done_issues at the end of the sprint.';
 comment on column bi.sprints.carried_over_points is 'Story points of carried_over_issues at the end of the sprint.';
 comment on column bi.sprints.done_to_committed_ratio is 'done_points by committed_points; may exceed 1; null without committed points.';
-comment on column bi.sprints.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
 comment on column bi.sprints.reestimated_points is 'By how much committed and added issues were estimated anew: committed + added + reestimated - removed = done + carried over.';
 comment on column bi.sprints.start_date is 'Day of start_at in the reporting time zone.';
 comment on column bi.sprints.completed_date is 'Day of completed_at in the reporting time zone.';

@@ -33,28 +33,11 @@ join ops.sources s on s.source_id = x.source_id
 left join ops.runs r on r.run_id = x.run_id;
 
 comment on view bi.stream_runs is 'What each run did for each stream, with its receipt; one row per run and stream.';
-comment on column bi.stream_runs.run_id is 'The run, see bi.sync_runs.run_id.';
-comment on column bi.stream_runs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.stream_runs.pipeline is 'The pipeline.';
-comment on column bi.stream_runs.run_kind is 'sync (incremental), full, backfill, reconcile or replay (of rejects).';
-comment on column bi.stream_runs.stream is 'The stream.';
-comment on column bi.stream_runs.status is 'ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, attention or running.';
 comment on column bi.stream_runs.reason is 'Why it is not ok.';
-comment on column bi.stream_runs.started_at is 'When the run began with the stream (UTC).';
-comment on column bi.stream_runs.finished_at is 'When it was done with it (UTC); null while running.';
 comment on column bi.stream_runs.started_date is 'Day of started_at in the reporting time zone.';
-comment on column bi.stream_runs.duration_seconds is 'How long it took, in seconds; null while running.';
 comment on column bi.stream_runs.slices is 'Slices read to their end.';
 comment on column bi.stream_runs.records_expected is 'Records the source said it has; null where it does not say.';
 comment on column bi.stream_runs.records_fetched is 'Distinct records that came.';
 comment on column bi.stream_runs.records_landed is 'Records accounted for in the warehouse.';
-comment on column bi.stream_runs.rows_received is 'Records given to the transform.';
-comment on column bi.stream_runs.rows_inserted is 'Records whose row is new.';
-comment on column bi.stream_runs.rows_updated is 'Records whose row changed.';
-comment on column bi.stream_runs.rows_unchanged is 'Records whose row was already equal.';
-comment on column bi.stream_runs.rows_deduplicated is 'Records that repeated a key within one batch.';
-comment on column bi.stream_runs.rows_superseded is 'Records older than what the warehouse held.';
-comment on column bi.stream_runs.rows_rejected is 'Records that could not become rows; they are kept in ops.rejects.';
-comment on column bi.stream_runs.rows_deleted is 'Rows removed or marked as deleted.';
 comment on column bi.stream_runs.is_matching is 'True when no record is missing between expected, fetched and landed; null where the stream was not read to its end.';
 comment on column bi.stream_runs.live_rows is 'Live rows of the stream''s table when the run was done with it; beyond a million an estimate; null where it was not counted. Not to be summed.';

@@ -41,26 +41,8 @@ left join (
 ) x on x.run_id = r.run_id;
 
 comment on view bi.sync_runs is 'Runs of the pipelines; one row per run.';
-comment on column bi.sync_runs.run_id is 'Run id.';
-comment on column bi.sync_runs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.sync_runs.pipeline is 'The pipeline.';
-comment on column bi.sync_runs.run_kind is 'sync (incremental), full, backfill, reconcile or replay (of rejects).';
-comment on column bi.sync_runs.trigger_type is 'manual, schedule or api.';
-comment on column bi.sync_runs.status is 'running, succeeded, partly_failed, failed, interrupted (asked to stop), lost (its process died) or needs_attention.';
-comment on column bi.sync_runs.started_at is 'When it began (UTC).';
-comment on column bi.sync_runs.finished_at is 'When it ended (UTC); null while running.';
 comment on column bi.sync_runs.started_date is 'Day on which it began, in the reporting time zone.';
-comment on column bi.sync_runs.duration_seconds is 'How long it took, in seconds; null while running.';
-comment on column bi.sync_runs.streams is 'Streams it touched.';
 comment on column bi.sync_runs.failed_streams is 'Of these, failed ones and those whose receipt did not match.';
-comment on column bi.sync_runs.rows_received is 'Records given to the transform.';
-comment on column bi.sync_runs.rows_inserted is 'Records whose row is new.';
-comment on column bi.sync_runs.rows_updated is 'Records whose row changed.';
-comment on column bi.sync_runs.rows_unchanged is 'Records whose row was already equal.';
-comment on column bi.sync_runs.rows_deduplicated is 'Records that repeated a key within one batch.';
-comment on column bi.sync_runs.rows_superseded is 'Records older than what the warehouse held.';
-comment on column bi.sync_runs.rows_rejected is 'Records that could not become rows; they are kept in ops.rejects.';
-comment on column bi.sync_runs.rows_deleted is 'Rows removed or marked as deleted.';
 comment on column bi.sync_runs.http_requests is 'HTTP requests sent to the source.';
 comment on column bi.sync_runs.http_retries is 'Of these, repeated ones.';
 comment on column bi.sync_runs.throttled_seconds is 'Seconds spent waiting for the rate limit, summed over concurrent requests.';

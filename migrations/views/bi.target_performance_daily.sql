@@ -25,16 +25,8 @@ join (
 ) g on g.source = p.source and g.ad_set_id = p.ad_set_id;
 
 comment on view bi.target_performance_daily is 'What ad sets spent, allocated evenly to the values that they are aimed at today; one row per ad set, day, dimension and value. Sums within one dimension are those of the ad sets that have it. Who was really reached: bi.audience_insights.';
-comment on column bi.target_performance_daily.source is 'The source, see ops.sources.name; ids are unique within one source.';
-comment on column bi.target_performance_daily.date_day is 'Day of the platform''s report, UTC; never shifted to another time zone.';
-comment on column bi.target_performance_daily.ad_set_id is 'Ad set id.';
-comment on column bi.target_performance_daily.ad_set_name is 'Name of the ad set.';
-comment on column bi.target_performance_daily.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
-comment on column bi.target_performance_daily.campaign_name is 'Name of the campaign.';
 comment on column bi.target_performance_daily.dimension is 'What is targeted, e.g. genders, age_ranges, geo_targets.country_code. Filter on one, or group by it.';
-comment on column bi.target_performance_daily.target_value is 'One value, e.g. FEMALE, 18-24, DE.';
 comment on column bi.target_performance_daily.target_name is 'What the platform calls it, see bi.ad_set_targets.';
-comment on column bi.target_performance_daily.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
 comment on column bi.target_performance_daily.allocated_spend is 'Spend of the ad set and day, by the number of values in the dimension; adds up within one dimension and currency.';
 comment on column bi.target_performance_daily.allocated_impressions is 'Impressions of the ad set and day, allocated in the same way; adds up within one dimension.';
 comment on column bi.target_performance_daily.allocated_clicks is 'Clicks of the ad set and day, allocated in the same way; adds up within one dimension.';

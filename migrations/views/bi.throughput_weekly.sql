@@ -42,10 +42,6 @@ left join tracker.issue_types t on t.source_id = e.source_id and t.id = e.issue_
 group by s.name, e.source_id, e.project_id, p.key, t.name, e.week_start;
 
 comment on view bi.throughput_weekly is 'Created, done and reopened issues; one row per source, project, issue type and week (from Monday, reporting time zone) in which anything happened.';
-comment on column bi.throughput_weekly.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
-comment on column bi.throughput_weekly.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.throughput_weekly.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.throughput_weekly.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.throughput_weekly.week_start is 'Monday of the week, in the reporting time zone; see bi.calendar.week_start.';
 comment on column bi.throughput_weekly.created_issues is 'Issues created in the week that still live.';
 comment on column bi.throughput_weekly.done_issues is 'Arrivals in done; an issue that is done twice counts twice.';

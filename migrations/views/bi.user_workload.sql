@@ -39,15 +39,11 @@ join ops.sources s on s.source_id = n.source_id
 left join tracker.users u on u.source_id = n.source_id and u.id = n.assignee_id;
 
 comment on view bi.user_workload is 'Who has what to do; one row per assignee of open issues, and one per source for those without an assignee.';
-comment on column bi.user_workload.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.user_workload.assignee_id is 'The assignee, see bi.users.user_id; null: nobody is assigned.';
-comment on column bi.user_workload.assignee_name is 'The assignee, as shown.';
-comment on column bi.user_workload.is_active is 'False for deactivated accounts; null if the source does not say.';
 comment on column bi.user_workload.open_issues is 'Live issues that are not in the status category done; may be summed.';
 comment on column bi.user_workload.in_progress_issues is 'Those of them in the status category in_progress; may be summed.';
 comment on column bi.user_workload.overdue_issues is 'Those of them whose due day is before today in the reporting time zone; may be summed.';
 comment on column bi.user_workload.unestimated_issues is 'Those of them without story points; may be summed.';
-comment on column bi.user_workload.open_story_points is 'Story points of the open issues, to four decimals; null if none is estimated. May be summed.';
 comment on column bi.user_workload.in_progress_story_points is 'Story points of the issues in progress; null if none is estimated. May be summed.';
 comment on column bi.user_workload.remaining_estimate_hours is 'Remaining estimates of the open issues in hours of work; null if none has one. May be summed.';
 comment on column bi.user_workload.oldest_open_at is 'When the oldest of them was created (UTC).';

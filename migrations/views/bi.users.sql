@@ -12,10 +12,7 @@ join ops.sources s on s.source_id = u.source_id
 where u._deleted_at is null;
 
 comment on view bi.users is 'People and apps; one row per live account, also those that only other records name. E-mail addresses are in bi_pii.users.';
-comment on column bi.users.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.users.user_id is 'Account id.';
 comment on column bi.users.user_name is 'Name as shown, or a pseudonym where the configuration says so.';
-comment on column bi.users.is_active is 'False for deactivated accounts; null if the source does not say.';
 comment on column bi.users.account_type is 'atlassian, app, customer or unknown.';
 comment on column bi.users.time_zone is 'IANA time zone, e.g. Europe/Berlin; null if not shown.';
-comment on column bi.users.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

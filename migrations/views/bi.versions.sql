@@ -51,14 +51,10 @@ join ops.sources s on s.source_id = v.source_id
 left join tracker.projects p on p.source_id = v.source_id and p.id = v.project_id;
 
 comment on view bi.versions is 'Releases with their progress; one row per version that a live issue names. What is said of a version is as of the last change of an issue that names it; a version without issues is not known.';
-comment on column bi.versions.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.versions.version_id is 'Version id; stable.';
 comment on column bi.versions.version_name is 'Name, e.g. 2.4.0; unique within a project.';
-comment on column bi.versions.project_id is 'Id of the project it belongs to.';
-comment on column bi.versions.project_key is 'Key of the project it belongs to; null if the warehouse does not know the project.';
 comment on column bi.versions.version_description is 'What the version is for.';
 comment on column bi.versions.is_released is 'True when it was released.';
-comment on column bi.versions.is_archived is 'True when it was archived.';
 comment on column bi.versions.start_date is 'Day on which work on it starts; a calendar day without a time zone.';
 comment on column bi.versions.release_date is 'Day of release, planned or real; a calendar day without a time zone.';
 comment on column bi.versions.is_overdue is 'True when it is not released and its release day is before today in the reporting time zone.';
@@ -67,7 +63,6 @@ comment on column bi.versions.open_issues is 'Those of them that are not done; m
 comment on column bi.versions.in_progress_issues is 'Those of them in the status category in_progress; may be summed over versions like issues.';
 comment on column bi.versions.done_issues is 'Those of them in the status category done; may be summed over versions like issues.';
 comment on column bi.versions.unestimated_issues is 'Those of them without story points; may be summed over versions like issues.';
-comment on column bi.versions.story_points is 'Story points of its issues, to four decimals; null if none is estimated. May be summed over versions like issues.';
 comment on column bi.versions.done_story_points is 'Story points of its done issues; null if none is estimated. May be summed over versions like issues.';
 comment on column bi.versions.done_issues_ratio is 'done_issues / issues, 0 to 1; null without issues. Never sum it.';
 comment on column bi.versions.affected_issues is 'Live issues that say this version shows the fault.';

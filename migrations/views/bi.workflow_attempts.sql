@@ -90,24 +90,12 @@ cross join lateral (
 ) began;
 
 comment on view bi.workflow_attempts is 'Tries of runs of DAGs, one row each: a run that is retried under its id has one for each try that a sync saw.';
-comment on column bi.workflow_attempts.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
-comment on column bi.workflow_attempts.dag_name is 'Name of the DAG.';
-comment on column bi.workflow_attempts.dag_run_id is 'The run, see bi.workflow_runs.dag_run_id.';
 comment on column bi.workflow_attempts.attempt_number is 'Which try of the run it is, from 1, of those that were seen: an engine shows the last one alone.';
 comment on column bi.workflow_attempts.is_last is 'True for the last try, which bi.workflow_runs shows.';
 comment on column bi.workflow_attempts.is_gone is 'True where the engine lost the run before the end of this try was seen.';
-comment on column bi.workflow_attempts.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
-comment on column bi.workflow_attempts.status is 'Status in the words of the engine, e.g. succeeded, failed, aborted, running.';
-comment on column bi.workflow_attempts.state is 'What it means: active, succeeded, failed, aborted, idle, unknown.';
 comment on column bi.workflow_attempts.is_over is 'True once the try has ended.';
 comment on column bi.workflow_attempts.is_success is 'Null until the try has ended.';
-comment on column bi.workflow_attempts.trigger_type is 'What started it, where the engine tells.';
-comment on column bi.workflow_attempts.trigger_actor is 'Who started it, where the engine tells: a user, or apikey: and its name.';
-comment on column bi.workflow_attempts.started_at is 'When it started (UTC).';
-comment on column bi.workflow_attempts.finished_at is 'When it ended (UTC).';
-comment on column bi.workflow_attempts.duration_seconds is 'From start to end; null while it runs, or if its stated end is before its start.';
 comment on column bi.workflow_attempts.lateness_seconds is 'Seconds from when the run was due to its start; null for later tries, and where the engine does not say when it was due. May be summed, as for a mean.';
-comment on column bi.workflow_attempts.is_late is 'True when it started more than a minute after it was due; null where lateness_seconds is.';
 comment on column bi.workflow_attempts.run_at is 'When it started (UTC), else when it was queued, due, made or ended: the first of these that is known.';
 comment on column bi.workflow_attempts.start_date is 'Day of run_at in the reporting time zone.';
 comment on column bi.workflow_attempts.ended_at is 'When it ended (UTC), else run_at.';

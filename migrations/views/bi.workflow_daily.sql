@@ -42,9 +42,6 @@ from (
 ) g;
 
 comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one row per DAG and day with runs. Days are those of the reporting time zone.';
-comment on column bi.workflow_daily.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
-comment on column bi.workflow_daily.dag_name is 'Name of the DAG.';
-comment on column bi.workflow_daily.date_day is 'Day in the reporting time zone on which the runs started (or were queued, if they did not start).';
 comment on column bi.workflow_daily.runs is 'Runs that started on the day; a run that is retried under its id counts again on the day of each try that was seen.';
 comment on column bi.workflow_daily.succeeded is 'Runs that succeeded.';
 comment on column bi.workflow_daily.failed is 'Runs that failed.';
@@ -54,7 +51,6 @@ comment on column bi.workflow_daily.success_ratio is 'Succeeded by all that ende
 comment on column bi.workflow_daily.p50_duration_seconds is 'Median duration of those with a start and an end.';
 comment on column bi.workflow_daily.p95_duration_seconds is '95 of 100 took no longer.';
 comment on column bi.workflow_daily.total_duration_seconds is 'All durations together.';
-comment on column bi.workflow_daily.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
 comment on column bi.workflow_daily.scheduled_runs is 'Runs whose lateness is known, see bi.workflow_attempts.lateness_seconds. May be summed.';
 comment on column bi.workflow_daily.late_runs is 'Of these, the ones that started more than a minute after they were due. May be summed.';
 comment on column bi.workflow_daily.p95_lateness_seconds is 'Of the scheduled runs 95 of 100 were no later; null if there are none. Not to be summed.';

@@ -39,25 +39,15 @@ left join lateral (
 where t._deleted_at is null and r._deleted_at is null;
 
 comment on view bi.workflow_steps is 'Steps and handlers of the runs of DAGs, one row each.';
-comment on column bi.workflow_steps.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
-comment on column bi.workflow_steps.dag_name is 'Name of the DAG.';
-comment on column bi.workflow_steps.dag_run_id is 'Id of the run; unique within its DAG.';
 comment on column bi.workflow_steps.step_name is 'Name of the step or handler.';
 comment on column bi.workflow_steps.occurrence is '0; counts on where a run has several steps of one name.';
 comment on column bi.workflow_steps.step_position is 'Place among the steps of its run, from 0; handlers come last.';
 comment on column bi.workflow_steps.kind is 'step, or which handler it is.';
-comment on column bi.workflow_steps.status is 'Status in the words of the engine.';
-comment on column bi.workflow_steps.state is 'What it means: active, succeeded, failed, aborted, idle, unknown.';
 comment on column bi.workflow_steps.is_success is 'Null until the step has ended.';
-comment on column bi.workflow_steps.started_at is 'When it started (UTC).';
-comment on column bi.workflow_steps.finished_at is 'When it ended (UTC).';
-comment on column bi.workflow_steps.duration_seconds is 'From start to end.';
 comment on column bi.workflow_steps.retries is 'How often it was tried again.';
 comment on column bi.workflow_steps.error is 'Why it failed.';
 comment on column bi.workflow_steps.run_status is 'Status of the run it belongs to.';
 comment on column bi.workflow_steps.run_started_at is 'When that run started (UTC).';
-comment on column bi.workflow_steps.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
-comment on column bi.workflow_steps.dag_role is 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.';
 comment on column bi.workflow_steps.run_state is 'Meaning of run_status: active, succeeded, failed, aborted, idle, unknown.';
 comment on column bi.workflow_steps.start_date is 'Day in the reporting time zone on which the step started; null if it did not.';
 comment on column bi.workflow_steps.depends_on is 'Names of the steps that it waits for, separated by a comma.';

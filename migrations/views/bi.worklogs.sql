@@ -31,20 +31,10 @@ left join tracker.users u on u.source_id = w.source_id and u.id = w.author_id
 where w._deleted_at is null;
 
 comment on view bi.worklogs is 'Time sheets; one row per live entry of a live issue. Their text is in bi_pii.worklogs.';
-comment on column bi.worklogs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi.worklogs.worklog_id is 'Worklog id.';
-comment on column bi.worklogs.issue_id is 'Issue id; stable.';
-comment on column bi.worklogs.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.worklogs.project_id is 'Id of the project the issue is in today; stable.';
-comment on column bi.worklogs.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
-comment on column bi.worklogs.issue_type is 'Issue type of today, e.g. Bug.';
 comment on column bi.worklogs.author_id is 'Who did the work, see bi.users.user_id.';
 comment on column bi.worklogs.author_name is 'Who did the work, as shown.';
-comment on column bi.worklogs.started_at is 'When the work began (UTC).';
 comment on column bi.worklogs.work_date is 'Day on which the work began in the author''s own time zone; in the reporting time zone if the author shows none that Postgres knows.';
 comment on column bi.worklogs.time_spent_seconds is 'Duration of the work in seconds.';
 comment on column bi.worklogs.time_spent_hours is 'Duration of the work in hours.';
 comment on column bi.worklogs.is_restricted is 'True when not everybody who sees the issue may see the entry.';
-comment on column bi.worklogs.created_at is 'When the entry was made (UTC).';
-comment on column bi.worklogs.updated_at is 'When the entry was last edited (UTC).';
-comment on column bi.worklogs.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -11,8 +11,5 @@ join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 where c._deleted_at is null;
 
 comment on view bi_pii.comments is 'The text of comments; one row per live comment of a live issue, see bi.comments.';
-comment on column bi_pii.comments.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi_pii.comments.comment_id is 'Comment id, see bi.comments.comment_id.';
-comment on column bi_pii.comments.issue_id is 'Issue id; stable.';
-comment on column bi_pii.comments.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
 comment on column bi_pii.comments.body is 'The comment as plain text; null if its visibility is restricted.';

@@ -11,8 +11,5 @@ join tracker.shown_issues i on i.source_id = w.source_id and i.id = w.issue_id
 where w._deleted_at is null;
 
 comment on view bi_pii.worklogs is 'The text of worklogs; one row per live entry of a live issue, see bi.worklogs.';
-comment on column bi_pii.worklogs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
 comment on column bi_pii.worklogs.worklog_id is 'Worklog id, see bi.worklogs.worklog_id.';
-comment on column bi_pii.worklogs.issue_id is 'Issue id; stable.';
-comment on column bi_pii.worklogs.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
 comment on column bi_pii.worklogs.work_comment is 'What was done, in the author''s words; null if its visibility is restricted.';

@@ -10,7 +10,5 @@ left join ops.dag_run_runs n on n.run_id = r.run_id
 where n.dag_run_id is not null or r.trigger = 'manual';
 
 comment on view ops.active_dag_runs is 'What is in the way of a start of a pipeline: its requests, and the run of nightly or of the command line that holds it now.';
-comment on column ops.active_dag_runs.pipeline is 'The pipeline.';
-comment on column ops.active_dag_runs.run_id is 'See ops.dag_run_list.';
 comment on column ops.active_dag_runs.rank is 'The smallest counts as the active one: what runs, before what waits.';
 comment on column ops.active_dag_runs.seq is 'Order within the same rank.';

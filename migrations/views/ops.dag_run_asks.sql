@@ -13,9 +13,5 @@ from ops.runs
 where trigger = 'manual';
 
 comment on view ops.dag_run_asks is 'What each request to serve, and each run of the command line, was asked to do.';
-comment on column ops.dag_run_asks.run_id is 'Id of the request; manual- and the number of the run for a run of the command line.';
-comment on column ops.dag_run_asks.pipeline is 'The pipeline, or nightly for all of them.';
-comment on column ops.dag_run_asks.does is 'sync, full, reconcile or backfill; replay only on the command line.';
-comment on column ops.dag_run_asks.streams is 'Only these streams; null is all.';
 comment on column ops.dag_run_asks.window_from is 'A backfill: lower bound, inclusive (UTC).';
 comment on column ops.dag_run_asks.window_to is 'A backfill: upper bound, exclusive (UTC).';

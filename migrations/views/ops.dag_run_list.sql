@@ -48,17 +48,9 @@ from (
 ) d;
 
 comment on view ops.dag_run_list is 'Requests to serve, and runs of the command line in the same shape.';
-comment on column ops.dag_run_list.run_id is 'Id of the request; manual- and the number of the run for a run of the command line.';
-comment on column ops.dag_run_list.pipeline is 'The pipeline, or nightly for all of them.';
-comment on column ops.dag_run_list.does is 'sync, full, reconcile or backfill; replay only on the command line.';
 comment on column ops.dag_run_list.trigger is 'schedule, api or manual (the command line).';
-comment on column ops.dag_run_list.status is 'As ops.dag_runs.status; stuck if it runs without progress.';
 comment on column ops.dag_run_list.params is 'As it was asked, e.g. FROM=2024-01-01 TO=2024-02-01.';
-comment on column ops.dag_run_list.queued_at is 'When it was queued (UTC).';
-comment on column ops.dag_run_list.started_at is 'When a worker first took it up (UTC).';
-comment on column ops.dag_run_list.finished_at is 'When it was over (UTC); null before.';
 comment on column ops.dag_run_list.runs is 'The runs that it became, see ops.runs.';
-comment on column ops.dag_run_list.received is 'Records received so far.';
 comment on column ops.dag_run_list.changed is 'Rows inserted, updated or deleted so far.';
 comment on column ops.dag_run_list.rejected is 'Records that could not become rows.';
 comment on column ops.dag_run_list.error is 'Code and message of the failure; null if there is none.';

@@ -27,10 +27,7 @@ cross join lateral regexp_matches(t.body, p.pattern, 'g') m
 where t.body ~ p.pattern;
 
 comment on view ops.link_mentions is 'What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. What bi.cross_links is made of.';
-comment on column ops.link_mentions.to_kind is 'What is named: issue or campaign.';
-comment on column ops.link_mentions.from_kind is 'Whose text it is: campaign, dag_run or issue.';
 comment on column ops.link_mentions.from_field is 'Which text of it.';
-comment on column ops.link_mentions.source_id is 'Its source, see ops.sources.';
 comment on column ops.link_mentions.record_id is 'Its id.';
 comment on column ops.link_mentions.record_name is 'Name of the campaign or the DAG, key of the issue.';
 comment on column ops.link_mentions.mention is 'The name, as the text has it.';

@@ -9,5 +9,3 @@ where r.status = 'running' and l.holder is not null and l.expires_at > clock_tim
   );
 
 comment on view ops.live_runs is 'Running runs whose process lives: it holds the lease that they write under, and its session is there.';
-comment on column ops.live_runs.run_id is 'The run, see ops.runs.';
-comment on column ops.live_runs.pipeline is 'Its pipeline.';

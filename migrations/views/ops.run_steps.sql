@@ -33,12 +33,6 @@ join ops.runs r on r.run_id = l.run_id and r.status = 'running'
 where l.status = 'pending' and l.started_at is not null;
 
 comment on view ops.run_steps is 'The streams of each run, and the slices that are being read now.';
-comment on column ops.run_steps.run_id is 'The run, see ops.runs.';
-comment on column ops.run_steps.stream is 'The stream.';
 comment on column ops.run_steps.slice is 'What the slice covers, e.g. board_id 7 · 2024-01-01T00:00:00Z to now; null for the whole stream.';
-comment on column ops.run_steps.status is 'As in ops.run_streams; running for a slice.';
-comment on column ops.run_steps.started_at is 'When it began (UTC).';
-comment on column ops.run_steps.received is 'Records received so far.';
 comment on column ops.run_steps.expected is 'The total, if it is known.';
 comment on column ops.run_steps.slice_id is 'The slice, see ops.slices; 0 for a stream.';
-comment on column ops.run_steps.pipeline is 'The pipeline of the run.';

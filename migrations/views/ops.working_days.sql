@@ -26,9 +26,7 @@ window
   before_this as (order by d.date_day rows between unbounded preceding and 1 preceding);
 
 comment on view ops.working_days is 'The days from 2010 to 2039 with the working time before each; one row per day. Working time at an instant: that before its day, and on a working day the seconds since starts_at. Between two instants it is the difference.';
-comment on column ops.working_days.date_day is 'The day, in the reporting time zone.';
 comment on column ops.working_days.is_working_day is 'True when people work on it: by ops.is_working_day(date), and no holiday.';
-comment on column ops.working_days.holiday_name is 'The holiday on it, see ref.holidays; null if none.';
 comment on column ops.working_days.starts_at is 'When it begins (UTC).';
 comment on column ops.working_days.working_day_number is 'Working days since 2010, this day included.';
 comment on column ops.working_days.working_seconds_before is 'Seconds of the working days since 2010 before this day; a day on which clocks change has 23 or 25 hours.';

@@ -23,7 +23,6 @@ from ref.history_fields h
 join ops.sources s on s.name = h.source;
 
 comment on view tracker.followed_fields is 'Fields whose history bi.issue_field_history shows, by the words that are the same at every site; one row per source and field id. The status is not among them.';
-comment on column tracker.followed_fields.source_id is 'The source, see ops.sources.';
 comment on column tracker.followed_fields.field_id is 'Field id, as in tracker.issue_changelog.field_id; null: for sites that have none.';
 comment on column tracker.followed_fields.field_name is 'assignee, priority, story_points, sprint, fix_versions, or a word of ref.history_fields.';
 comment on column tracker.followed_fields.is_list is 'True when an issue can have several values at once.';

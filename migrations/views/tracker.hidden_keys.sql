@@ -10,6 +10,4 @@ where not exists (select from tracker.shown_issues i where i.source_id = k.sourc
   and not exists (select from tracker.shown_issues i where i.source_id = k.source_id and i.key = k.key);
 
 comment on view tracker.hidden_keys is 'Keys, of today and former ones, of issues that bi does not show: texts of other issues that are such a key are null in bi; one row per issue and key, or two.';
-comment on column tracker.hidden_keys.source_id is 'The source, see ops.sources.';
-comment on column tracker.hidden_keys.issue_id is 'The issue, see tracker.issues.id.';
 comment on column tracker.hidden_keys.key is 'The key.';

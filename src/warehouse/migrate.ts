@@ -95,7 +95,7 @@ async function inOwnTransaction<T>(
  * Makes all stored facts anew, from what the warehouse holds. Takes up to a minute for 200,000 issues; runs that load issues wait meanwhile.
  */
 export const rebuildFacts = (warehouse: Warehouse, signal?: AbortSignal): Promise<void> =>
-  inOwnTransaction(warehouse, signal, (trx) => rebuild(trx, factsIn(ownFolder)));
+  inOwnTransaction(warehouse, signal, (trx) => run(trx, factsIn(ownFolder), isRebuild));
 
 /**
  * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
@@ -218,16 +218,15 @@ async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
     await sql.raw((isApplied(definition) && extension) || text).execute(trx);
   }
   const areOutdated = outdated.some(({ kind }) => kind === 'fact');
-  if (areOutdated) for (const fact of facts) if (!isRebuild(fact)) await sql.raw(fact.text).execute(trx);
+  if (areOutdated) await run(trx, facts, (fact) => !isRebuild(fact));
+  for (const { kind, name, hash } of outdated)
+    await sql`insert into ops.definitions values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
+      do update set (hash, version, applied_at) = (excluded.hash, excluded.version, now())`.execute(trx);
   await applyViews(trx, plan);
   // They depend on the settings that they name.
   const isNamed = ({ kind, name }: Definition) =>
     kind === 'setting' && facts.some(({ text }) => text.includes(name));
-  if (areOutdated || outdated.some(isNamed)) await rebuild(trx, facts);
-  for (const { kind, name, hash } of outdated)
-    await sql`insert into ops.definitions (kind, name, hash, version)
-      values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
-      do update set hash = excluded.hash, version = excluded.version, applied_at = now()`.execute(trx);
+  if (areOutdated || outdated.some(isNamed)) await run(trx, facts, isRebuild);
   return namesOf(outdated);
 }
 
@@ -236,8 +235,8 @@ const factsIn = (folder: URL): readonly Definition[] => filesIn(new URL('facts/'
 /** The file that makes all facts anew. */
 const isRebuild = ({ name }: Definition): boolean => name === 'rebuild';
 
-async function rebuild(trx: Db, facts: readonly Definition[]): Promise<void> {
-  for (const { text } of facts.filter(isRebuild)) await sql.raw(text).execute(trx);
+async function run(trx: Db, from: readonly Definition[], isWanted: (one: Definition) => boolean) {
+  for (const { text } of from.filter(isWanted)) await sql.raw(text).execute(trx);
 }
 
 /** `create schema if not exists` needs the right to create one also where it exists. */
@@ -277,6 +276,8 @@ async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan)
     await dropViews(trx, [...former, ...made]);
     for (const { text } of views) await create(text).execute(trx);
   }
+  // It makes the comments of columns that several views have.
+  await run(trx, views, ({ name }) => name === 'ops.meanings');
   if (generated.length > 0)
     await sql`select ops.make_issues_wide(source_id) from ops.issues_wide_views`.execute(trx);
   for (const grant of grants) await sql.raw(grant).execute(trx);

@@ -26,6 +26,27 @@ test('the reading schema holds what the page for analysts names', async () => {
   for (const name of promised) expect(page).toContain(`\`${name}\``);
 });
 
+test('a meaning that several views share is written once', async () => {
+  const columns = `select n.nspname || '.' || c.relname as view_name, a.attname as column_name, col_description(c.oid, a.attnum) as meaning
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+    where c.relkind = 'v' and n.nspname in ('ads', 'bi', 'bi_pii', 'ops', 'tracker') and c.relname not like 'shown\\_%'`;
+  const unused = `select m.column_name, m.meaning from ops.meanings m cross join unnest(string_to_array(m.views, ' ')) v
+    where not exists (select from (${columns}) c where c.column_name = m.column_name and c.meaning = m.meaning
+      and v in (c.view_name, '*'))`;
+  const repeated = `select column_name, meaning from (${columns}) c
+    where column_name not in (select column_name from ops.meanings) group by 1, 2 having count(*) > 1`;
+  await shows(unused, []);
+  await shows(repeated, []);
+  const shared = await read('select distinct column_name from ops.meanings');
+  const saidByViews = views.flatMap((file) => {
+    const text = fs.readFileSync(new URL(`../../../migrations/views/${file}`, import.meta.url), 'utf8');
+    return [...text.matchAll(/comment on column (\w+\.\w+\.(\w+)) is/g)].filter(([, , name]) =>
+      shared.includes(name ?? ''),
+    );
+  });
+  expect(saidByViews).toEqual([]);
+});
+
 test.each<readonly [says: string, offending: string]>([
   ...lints,
   [

@@ -288,6 +288,43 @@ test('a changed view is replaced in place, or made anew with its grants', async 
   expect(await rowsOf(`select has_table_privilege('pg_monitor', 'public.a_two', 'select')`)).toEqual([true]);
 });
 
+test('columns that several views have get the comment of their name, and another one when it changes', async () => {
+  const { warehouse } = database;
+  const file = fs.readFileSync(
+    new URL('../../../migrations/views/ops.meanings.sql', import.meta.url),
+    'utf8',
+  );
+  const views = {
+    'views/public.one': `create or replace view public.one as select 1 as id, 2 as n; comment on column public.one.n is 'Own.'`,
+    'views/public.two': 'create or replace view public.two as select 1 as id',
+    'views/public.three': 'create or replace view public.three as select 1 as id',
+  };
+  const steps = (rows: string) => {
+    const meanings = file.replace(/values\n[\s\S]*?\n\) m/, `values ${rows}) m`);
+    return { folder: folder({ ...views, 'views/ops.meanings': meanings }) };
+  };
+  const comments = () =>
+    rowsOf(`select concat_ws(' ', attrelid::regclass, attname, col_description(attrelid, attnum)) from pg_attribute
+      where attrelid in ('public.one'::regclass, 'public.two'::regclass, 'public.three'::regclass) order by 1`);
+  await migrate(warehouse, [], steps(`('id', '*', 'Id.'), ('id', 'public.two public.four', 'Its id.')`));
+  expect(await comments()).toEqual([
+    'public.one id Id.',
+    'public.one n Own.',
+    'public.three id Id.',
+    'public.two id Its id.',
+  ]);
+  const oids = `select array_agg(oid::text order by oid) from pg_class where relname in ('one', 'two', 'three')`;
+  const before = await rowsOf(oids);
+  await migrate(warehouse, [], steps(`('id', '*', 'The id.')`));
+  expect(await comments()).toEqual([
+    'public.one id The id.',
+    'public.one n Own.',
+    'public.three id The id.',
+    'public.two id The id.',
+  ]);
+  expect(await rowsOf(oids)).toEqual(before);
+});
+
 test('tables and views of a newer version are refused; of the same hash they are not', async () => {
   const { warehouse } = database;
   const newer = { folder: views('select 2 as number'), version: '1.10.0' };
