@@ -23,7 +23,10 @@ select
   r.received as last_rows_received,
   ok.finished_at as last_success_at,
   rj.open as open_rejects,
-  case when st.excluded then 'left out by configuration' else coalesce(st.reason, r.reason) end as reason,
+  case
+    when st.excluded then 'left out by configuration'
+    else ops.shown_message(s.kind, coalesce(st.reason, r.reason))
+  end as reason,
   w.fresh_at + make_interval(secs => st.freshness_seconds) as stale_at,
   n.rows as live_rows,
   st.about as description
@@ -92,7 +95,7 @@ comment on column bi.data_freshness.last_finished_at is 'When that run was done 
 comment on column bi.data_freshness.last_rows_received is 'Records that run received.';
 comment on column bi.data_freshness.last_success_at is 'When a run was last done with the stream without a fault (UTC).';
 comment on column bi.data_freshness.open_rejects is 'Records that could not become rows and wait in ops.rejects.';
-comment on column bi.data_freshness.reason is 'Why it is not available, or what the last run said.';
+comment on column bi.data_freshness.reason is 'Why it is not available, or what the last run said; of a tracker without keys and ids of issues.';
 comment on column bi.data_freshness.stale_at is 'When it becomes, or became, stale (UTC); null if never loaded.';
 comment on column bi.data_freshness.live_rows is 'Live rows of its table when a run last counted them; beyond a million an estimate; null if none has. May be summed.';
 comment on column bi.data_freshness.description is 'What the stream holds.';

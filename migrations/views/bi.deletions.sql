@@ -30,9 +30,21 @@ from (
   select source_id, 'tracker.issues', id::text, key, _deleted_at, _run_id from tracker.issues
   where ops.shows_level(security_level, security_level_id)
   union all
-  select source_id, 'tracker.comments', id::text, null, _deleted_at, _run_id from tracker.comments
+  select source_id, 'tracker.comments', id::text, null, _deleted_at, _run_id from tracker.comments c
+  where exists (
+    select
+    from tracker.issues i
+    where i.source_id = c.source_id and i.id = c.issue_id
+      and ops.shows_level(i.security_level, i.security_level_id)
+  )
   union all
-  select source_id, 'tracker.worklogs', id::text, null, _deleted_at, _run_id from tracker.worklogs
+  select source_id, 'tracker.worklogs', id::text, null, _deleted_at, _run_id from tracker.worklogs w
+  where exists (
+    select
+    from tracker.issues i
+    where i.source_id = w.source_id and i.id = w.issue_id
+      and ops.shows_level(i.security_level, i.security_level_id)
+  )
   union all
   select source_id, 'ads.businesses', id, name, _deleted_at, _run_id from ads.businesses
   union all
@@ -69,7 +81,7 @@ from (
 join ops.sources s on s.source_id = d.source_id
 where d.deleted_at is not null;
 
-comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown. A record that comes back has no row any more.';
+comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown, and their comments and worklogs. A record that comes back has no row any more.';
 comment on column bi.deletions.table_name is 'The table that holds it, e.g. tracker.issues.';
 comment on column bi.deletions.record_id is 'Its id; of a DAG its name, of a run DAG and id, of a step also its name and occurrence.';
 comment on column bi.deletions.record_name is 'Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.';

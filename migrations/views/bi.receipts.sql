@@ -21,7 +21,7 @@ select
   l.finished_at,
   (l.finished_at at time zone ops.reporting_time_zone())::date as finished_date,
   l.error_code,
-  l.error_message
+  ops.shown_message(s.kind, l.error_message) as error_message
 from ops.slices l
 join ops.walks w on w.walk_id = l.walk_id
 join ops.sources s on s.source_id = w.source_id
@@ -40,4 +40,4 @@ comment on column bi.receipts.is_matching is 'True when no record is missing bet
 comment on column bi.receipts.passes is 'How often the list was read until nothing had moved.';
 comment on column bi.receipts.finished_date is 'Day of finished_at in the reporting time zone.';
 comment on column bi.receipts.error_code is 'Class of the last failure.';
-comment on column bi.receipts.error_message is 'The last failure, in one line.';
+comment on column bi.receipts.error_message is 'The last failure, in one line; of a tracker without keys and ids of issues.';

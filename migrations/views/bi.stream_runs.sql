@@ -6,7 +6,7 @@ select
   r.kind as run_kind,
   x.stream,
   x.status,
-  x.reason,
+  ops.shown_message(s.kind, x.reason) as reason,
   x.started_at,
   x.finished_at,
   (x.started_at at time zone ops.reporting_time_zone())::date as started_date,
@@ -33,7 +33,7 @@ join ops.sources s on s.source_id = x.source_id
 left join ops.runs r on r.run_id = x.run_id;
 
 comment on view bi.stream_runs is 'What each run did for each stream, with its receipt; one row per run and stream.';
-comment on column bi.stream_runs.reason is 'Why it is not ok.';
+comment on column bi.stream_runs.reason is 'Why it is not ok; of a tracker without keys and ids of issues.';
 comment on column bi.stream_runs.started_date is 'Day of started_at in the reporting time zone.';
 comment on column bi.stream_runs.slices is 'Slices read to their end.';
 comment on column bi.stream_runs.records_expected is 'Records the source said it has; null where it does not say.';

@@ -24,7 +24,7 @@ select
   r.retries as http_retries,
   (r.throttled_ms / 1000.0)::double precision as throttled_seconds,
   r.error_code,
-  r.error_message,
+  ops.shown_message(s.kind, r.error_message) as error_message,
   r.app_version,
   r.inserted + r.updated + r.deleted as rows_changed,
   r.throttled as http_throttled_requests,
@@ -47,7 +47,7 @@ comment on column bi.sync_runs.http_requests is 'HTTP requests sent to the sourc
 comment on column bi.sync_runs.http_retries is 'Of these, repeated ones.';
 comment on column bi.sync_runs.throttled_seconds is 'Seconds spent waiting for the rate limit, summed over concurrent requests.';
 comment on column bi.sync_runs.error_code is 'Class of the failure, if it failed.';
-comment on column bi.sync_runs.error_message is 'What went wrong, in one line.';
+comment on column bi.sync_runs.error_message is 'What went wrong, in one line; of a tracker without keys and ids of issues.';
 comment on column bi.sync_runs.app_version is 'Version of tidemark.';
 comment on column bi.sync_runs.rows_changed is 'Rows inserted, updated or deleted. May be summed.';
 comment on column bi.sync_runs.http_throttled_requests is 'Requests that the source answered with a wish for patience (429). May be summed.';

@@ -24,10 +24,11 @@ const family = ([id, how]: (typeof hidden)[number]): string => {
       (1, ${id}, '${key}', 10, 1, 2, 'hid', 'hid', 'hid', 'hid ${campaign}', 'hid text', '{hid}', '{hid}', '{hid}',
         'hid', 'hid', 'hid', 3, '{"customfield_1": "hid"}', ${dates});
     insert into tracker.issue_keys (source_id, key, issue_id) values (1, '${key}', ${id}), (1, '${former}', ${id});
-    insert into tracker.comments (source_id, id, issue_id, author_id, body, created_at, updated_at)
-      values (1, ${id}, ${id}, 'hid', 'hid body', ${dates});
-    insert into tracker.worklogs (source_id, id, issue_id, author_id, comment, started_at, time_spent_seconds)
-      values (1, ${id}, ${id}, 'hid', 'hid work', '2024-01-02Z', 60);
+    insert into tracker.comments (source_id, id, issue_id, author_id, body, created_at, updated_at, _deleted_at)
+      values (1, ${id}, ${id}, 'hid', 'hid body', ${dates}, null), (1, ${id}0, ${id}, 'hid', 'hid body', ${dates}, now());
+    insert into tracker.worklogs (source_id, id, issue_id, author_id, comment, started_at, time_spent_seconds, _deleted_at)
+      values (1, ${id}, ${id}, 'hid', 'hid work', '2024-01-02Z', 60, null),
+        (1, ${id}0, ${id}, 'hid', 'hid work', '2024-01-02Z', 60, now());
     insert into tracker.issue_labels (source_id, issue_id, label) values (1, ${id}, 'hid label'), (1, ${id}, 'incident');
     insert into tracker.issue_components (source_id, issue_id, component_id, name) values (1, ${id}, ${id}, 'hid component');
     insert into tracker.issue_versions (source_id, issue_id, kind, version_id, name) values (1, ${id}, 'fix', ${id}, 'hid version');
@@ -133,7 +134,7 @@ async function errorsOf(condition: (column: string, view: string) => string): Pr
 
 /** A deleted issue that had no level keeps its key and id in the list of deletions. */
 const secret = (view: string): string =>
-  view === 'bi.deletions' ? '^(hid.*)?90000[12]$' : '^hid([^d]|$)|^90000[123]$';
+  view === 'bi.deletions' ? '^(hid.*)?90000[12]0?$' : '^hid([^d]|$)|^90000[123]$';
 
 test.each(probes)('%s finds what is shown', async (_, condition) => {
   const errors = await errorsOf((column) => condition(column, '^PROJ-1$'));
@@ -151,6 +152,46 @@ test.each(temptations)(
       expect(await errorsOf((column, view) => condition(column, secret(view)))).toEqual([]);
   },
 );
+
+/** Errors as a run writes them, each with what a reader may see of it. */
+const messages: readonly (readonly [message: string, shown: string])[] = [
+  ['GET /issue/HID-900001/comment answered 500', 'GET /issue/…/comment answered 500'],
+  ['/rest/api/3/issue/71/worklog: 2 could be read', '/rest/api/3/issue/…/worklog: 2 could be read'],
+  ['issue 71: comment 72 has no created', 'issue …: comment … has no created'],
+  ['issue HIDFORMER-900002 has a bad fields.due: hid is not a day', 'issue … has a bad fields.due: …'],
+  ['component "hid text" of 900003 has no id', 'component … of … has no id'],
+];
+
+test.each(messages)('an error names no issue: %s', async (message, shown) => {
+  const { pool } = database.warehouse;
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into ops.runs (pipeline, source_id, kind, status, epoch, error_message)
+      values ('tracker', 1, 'sync', 'failed', 1, $1) returning run_id as id`,
+    [message],
+  );
+  const run = rows[0]?.id;
+  await pool.query(`insert into ops.streams (source_id, stream, target, endpoint, about, freshness_seconds)
+    values (1, 'issues', 'tracker.issues', 'GET /issues', 'Issues.', 1) on conflict do nothing`);
+  await pool.query(
+    `insert into ops.run_streams (run_id, source_id, stream, status, reason) values ($1, 1, 'issues', 'failed', $2)`,
+    [run, message],
+  );
+  await pool.query(
+    `with walk as (insert into ops.walks (source_id, stream, kind, words, run_id) values (1, 'issues', 'full', 'full', $1)
+        returning walk_id)
+      insert into ops.slices (walk_id, status, run_id, error_message) select walk_id, 'failed', $1, $2 from walk`,
+    [run, message],
+  );
+  await client.query('reset all');
+  const seen = await client.query<{ message: string }>(
+    `select error_message as message from bi.sync_runs where run_id = $1
+      union all select error_message from bi.receipts where run_id = $1
+      union all select reason from bi.stream_runs where run_id = $1
+      union all select reason from bi.data_freshness where last_run_id = $1`,
+    [run],
+  );
+  expect(seen.rows.map((row) => row.message)).toEqual([shown, shown, shown, shown]);
+});
 
 test('one view says which issues are shown, and no other repeats its condition', async () => {
   const { rows } = await database.warehouse.pool.query<{ view: string }>(`
