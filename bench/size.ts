@@ -5,18 +5,18 @@ import path from 'node:path';
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 186,
-  'index.ts': 30,
+  'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 46,
   core: 1662,
   config: 777,
   http: 1207,
-  reading: 1323,
-  'connectors/jira': 2745,
+  reading: 1314,
+  'connectors/jira': 2725,
   'connectors/spotify-ads': 2886,
-  'connectors/dagu': 948,
-  'connectors/connector.ts': 117,
-  engine: 2952,
+  'connectors/dagu': 941,
+  'connectors/connector.ts': 116,
+  engine: 2944,
   load: 1526,
   queries: 812,
   bi: 438,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_406;
+export const limit = 25_375;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -2,9 +2,8 @@
 import type { Configurable, SourceOf } from '../config/pipeline.ts';
 import { type GivenOf, type Settings, setting, type ValuesOf } from '../config/settings.ts';
 import type { Engine } from '../core/dag-engine.ts';
-import type { Http } from '../core/request.ts';
 import type { Observe } from '../core/run.ts';
-import type { Preflight, Source, Stream } from '../core/stream.ts';
+import type { Http, Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
 import { createHttp } from '../http/client.ts';

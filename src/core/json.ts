@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { BadData } from './errors.ts';
 import { isLossy, numericParts, suspicious } from './json-numbers.ts';
-import type { Json } from './request.ts';
+import type { Json } from './stream.ts';
 
 /** `JSON.rawJSON` is in V8 since Node 21, not yet in the compiler's library. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };

@@ -1,6 +1,6 @@
 /** Objects of parsed JSON: any key is data, `toString` and `__proto__` included. */
 import { ExactNumber } from './json.ts';
-import type { Json } from './request.ts';
+import type { Json } from './stream.ts';
 
 export type JsonObject = Readonly<Record<string, Json>>;
 

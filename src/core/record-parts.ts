@@ -1,8 +1,7 @@
 /** Lists whose elements become rows one by one: an element that cannot be read costs itself, not its list and not its record. */
 
 import { BadData } from './errors.ts';
-import type { Json } from './request.ts';
-import type { TakeBadPart } from './stream.ts';
+import type { Json, TakeBadPart } from './stream.ts';
 
 type ReadPart<T> = (element: Json, index: number) => readonly T[];
 

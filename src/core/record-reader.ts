@@ -2,8 +2,7 @@ import { BadData } from './errors.ts';
 import { membersToJson, toJson } from './json.ts';
 import { isObject, type JsonObject, own, put } from './record-object.ts';
 import { eachPart, type PartsOf } from './record-parts.ts';
-import type { Json } from './request.ts';
-import type { BadPart, Mapped } from './stream.ts';
+import type { BadPart, Json, Mapped } from './stream.ts';
 
 /** A reading within another: of an element of a list. Only errors and notes need the list and the index. */
 interface Inside {

@@ -3,13 +3,20 @@
  * `records('github.issues', 'Issues, one row each.', { id: field.id('id', 'Issue id.').key(), author: field.text('user?.login', 'Who opened it.') })`.
  */
 
-import type { PageWalk } from './paging.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
 import { eachPart } from './record-parts.ts';
 import { Reading } from './record-reader.ts';
 import * as values from './record-values.ts';
-import type { Json } from './request.ts';
-import type { LoadSide, Mapped, NestedList, Slice, TakeBadPart, Transform } from './stream.ts';
+import type {
+  Json,
+  LoadSide,
+  Mapped,
+  NestedList,
+  PageWalk,
+  Slice,
+  TakeBadPart,
+  Transform,
+} from './stream.ts';
 import type { Child, Column, DeclaredTable, Row, Value } from './table.ts';
 import * as core from './table.ts';
 

@@ -9,7 +9,7 @@ import { decimalText } from './decimal.ts';
 import { ExactNumber, isJsonNumber } from './json.ts';
 import { isObject, type JsonObject, own } from './record-object.ts';
 import { kindOf, type Reading } from './record-reader.ts';
-import type { Json } from './request.ts';
+import type { Json } from './stream.ts';
 import type { Decimal, Integer, JsonText } from './table.ts';
 import { type Instant, parseDay, parseInstant } from './time.ts';
 

@@ -1,7 +1,153 @@
+/** What a connector declares and the engine reads, as types: requests and answers, paging and its walk, streams and sources. */
 import type { BadData, TidemarkError } from './errors.ts';
-import type { PageWalk, Reading } from './paging.ts';
-import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
+
+export type Json = unknown;
+
+/** One HTTP request to a source, relative to its base URL. */
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  /** Path below the base URL, beginning with `/`; values in it already percent-encoded. */
+  readonly path: string;
+  /** Query parameters; `undefined` ones are left out; an array repeats the parameter. */
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** JSON body (POST). */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The route as the contract writes it, e.g. `/rest/agile/1.0/sprint/{id}/issue`: label of logs, metrics and its rate bucket. */
+  readonly endpoint: string;
+  /** False for what changes something at the source (a report job): never sent again by itself. */
+  readonly idempotent?: false;
+  /** A status by which this endpoint says that it took too long, beside those that say so everywhere. */
+  readonly passing?: number;
+  /** True where a good status without a body is an answer, too (something was done, and there is nothing to say); its `body` is undefined then. */
+  readonly bodiless?: true;
+  /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
+  readonly url?: string;
+}
+
+/** A complete answer with status 2xx. */
+export interface Answer {
+  readonly status: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, decompressed, exactly as received. */
+  readonly raw: Buffer;
+  /** The body parsed: by the request's `parse`, else by `core/json.ts`. */
+  readonly body: Json;
+  /** The source's clock from the `Date` header (seconds), if it sent one. */
+  readonly date: Date | undefined;
+}
+
+/** Sends requests with deadlines, retries, rate limits and credentials. Throws the classes of `core/errors.ts`. */
+export interface Http {
+  /** The origin that gets the credentials, e.g. `https://example.atlassian.net`. */
+  readonly origin: string;
+  send(request: Request, signal: AbortSignal): Promise<Answer>;
+  /** Counters since creation: what a run reports. */
+  readonly counters: HttpCounters;
+  close(): Promise<void>;
+}
+
+export interface HttpCounters {
+  requests: number;
+  retries: number;
+  /** Milliseconds spent waiting for a rate limit or a Retry-After, summed over concurrent requests. */
+  throttledMs: number;
+  /** Answers that asked for patience (429); the same request was sent again later. */
+  throttled: number;
+  /** When no request left because the source asked for quiet, by `performance.now()` (ms); half-open, ascending, apart from each other. */
+  quiet: readonly { readonly fromMs: number; readonly untilMs: number }[];
+  /** Bytes received, decompressed. */
+  bytes: number;
+}
+
+/** Where the next page is. */
+export interface Next {
+  readonly request: Request;
+  /**
+   * How many records at the head of the next page must repeat the tail of this one (offset paging asks for 1: the seam).
+   * 0 where the server keeps the place itself (cursor, page token).
+   */
+  readonly overlap: number;
+}
+
+/** A paging scheme. Pure: everything it needs is in the answer, the request that was sent and the count of records received. */
+export interface Paging {
+  /**
+   * The next page, or undefined at the stated end. `count` is how many records the page held, `repeated` (default 0) how many of them, at
+   * its head, were asked for again for the seam. `headers` are the answer's.
+   */
+  next(
+    body: Json,
+    sent: Request,
+    count: number,
+    repeated?: number,
+    headers?: Answer['headers'],
+  ): Next | undefined;
+  /** The total the answer states, where it states one. */
+  total(body: Json): number | undefined;
+  /** The place of the page's first record, as the answer states it or the request asked for; undefined where the server keeps the place. */
+  readonly offset?: (body: Json, sent: Request) => number | undefined;
+  /** The same request, `by` records earlier (never before the first); only schemes that can be read backwards have it. */
+  readonly rewind?: (sent: Request, by: number) => Request;
+  /**
+   * Pages are asked for by their number alone: what leaves the list before the next one moves the rest up, unseen. Such a walk does not hang
+   * together where its total changes on the way; where the server states none, nothing tells (see `linkHeader`).
+   */
+  readonly numbered?: true;
+}
+
+/** One walk over pages: the first request and how to read the answers. */
+export interface PageWalk {
+  readonly first: Request;
+  readonly paging: Paging;
+  /** The records of a body, in the server's order. Throws `UnexpectedContent` where the list is absent or not an array. */
+  readonly list: (body: Json) => readonly Json[];
+  /**
+   * What to ask for instead where a page failed by `error` and that may help: the same place with fewer records at
+   * once, or the same records of another list; absent: nothing.
+   */
+  readonly fewer?: (sent: Request, error: unknown) => Request | undefined;
+  /** Identity of a record within this walk: for seams, the loop guard and de-duplication. Must not throw; '' if there is none. */
+  readonly id: (record: Json) => string;
+}
+
+/** One page as it arrived. */
+export interface Page {
+  readonly records: readonly Json[];
+  /** The answer's bytes, for rejects. */
+  readonly raw: Buffer;
+  /** What the server said the total is, if it did. */
+  readonly total?: number | undefined;
+  /** The offset of the first record, for schemes that have one. */
+  readonly offset?: number | undefined;
+}
+
+/** How a walk ended. */
+export interface WalkEnd {
+  /** The last total that the source stated; null where it states none. */
+  readonly expected: number | null;
+  /** Distinct records delivered. */
+  readonly fetched: number;
+  /** How often the list was walked from its beginning; 0: there was nothing to ask for. */
+  readonly passes: number;
+  /**
+   * True where the last pass hangs together without a gap and met at least `expected` records. In a list of stable order then no record
+   * is missing that was there during that whole pass.
+   */
+  readonly matched: boolean;
+  /** True where the list is incomplete by the source's own word: a record that it does not show is not gone. */
+  readonly lacks?: true;
+}
+
+/** A slice being read: what the engine pulls, page by page. The next page may be fetched while the consumer works on this one. */
+export interface Reading {
+  readonly pages: AsyncGenerator<Page, WalkEnd, void>;
+  /** Identity of a record, for rejects. Must not throw; '' if there is none. */
+  readonly id: (record: Json) => string;
+  /** The bytes of a record exactly as they stood in its page, for rejects. */
+  readonly bytes: (record: Json, page: Page) => Buffer;
+}
 
 /** A half-open interval of source time on one field: `from <= field < to`; an absent side is open. */
 export interface Window {

@@ -2,7 +2,7 @@
 
 import * as errors from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
-import type { Request } from '../core/request.ts';
+import type { Request } from '../core/stream.ts';
 import { adviceOn } from './advice.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, isLimit, isOfEndpoint, retryAfterMs } from './headers.ts';

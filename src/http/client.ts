@@ -2,7 +2,7 @@
 
 import { stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
-import type { Http, HttpCounters, Request } from '../core/request.ts';
+import type { Http, HttpCounters, Request } from '../core/stream.ts';
 import { classify } from './classify-response.ts';
 import { withRenewal } from './credentials.ts';
 import { exchange, type Sent } from './exchange.ts';

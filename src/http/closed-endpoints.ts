@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AuthFailed, Forbidden } from '../core/errors.ts';
-import type { Http } from '../core/request.ts';
+import type { Http } from '../core/stream.ts';
 
 /** The answer 401 or 403 that an error is about; undefined for any other error. */
 export const refusalIn = (error: unknown): Forbidden | undefined => {

@@ -1,6 +1,6 @@
 /** The options of an `Http`. One right default each. */
 
-import type { Http } from '../core/request.ts';
+import type { Http } from '../core/stream.ts';
 import type { Advice } from './advice.ts';
 import type { Proxies } from './proxy.ts';
 

@@ -2,7 +2,7 @@
 
 import { errors } from 'undici';
 import { TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../core/errors.ts';
-import type { Request } from '../core/request.ts';
+import type { Request } from '../core/stream.ts';
 import { Late } from './exchange.ts';
 import { proxyFailure } from './proxy.ts';
 import type { Failed } from './with-retry.ts';

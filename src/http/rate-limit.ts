@@ -1,7 +1,7 @@
 /** When a request may leave: slots, the source's wishes for quiet, and token buckets. */
 
 import { orStopped, stopped } from '../core/abort.ts';
-import type { HttpCounters, Request } from '../core/request.ts';
+import type { HttpCounters, Request } from '../core/stream.ts';
 import type { Pace } from './headers.ts';
 import type { Rate } from './http-options.ts';
 import { type Grants, type Sharing, sharedLimits } from './shared-limits.ts';

@@ -1,7 +1,7 @@
 /** From a `Request` to the path that is sent, to the configured origin and nowhere else. */
 
 import { ForeignOrigin, Misconfigured } from '../core/errors.ts';
-import type { Request } from '../core/request.ts';
+import type { Request } from '../core/stream.ts';
 
 /** `origin` gets the credentials, `prefix` comes before every path ('' or `/ads/v3`). */
 export interface Base {

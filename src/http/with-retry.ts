@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopped } from '../core/abort.ts';
 import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../core/errors.ts';
-import type { Answer, HttpCounters, Request } from '../core/request.ts';
+import type { Answer, HttpCounters, Request } from '../core/stream.ts';
 import type { HttpOptions, RetryPolicy } from './http-options.ts';
 
 /** A failed try, and whether another one makes sense. */

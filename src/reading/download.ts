@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import { Transient, UnexpectedContent } from '../core/errors.ts';
-import type { HttpCounters } from '../core/request.ts';
+import type { HttpCounters } from '../core/stream.ts';
 import type { Proxies } from '../http/proxy.ts';
 import { sleep as wait } from '../http/with-retry.ts';
 import { type AllowedHosts, type Target, targetOf } from './download/download-url.ts';

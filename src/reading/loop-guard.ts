@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { PagingLoop } from '../core/errors.ts';
-import type { Request } from '../core/request.ts';
+import type { Request } from '../core/stream.ts';
 
 /** Pages of growth that are believed, per walk. */
 const mostGrowth = 1000;

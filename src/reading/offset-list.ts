@@ -3,7 +3,7 @@
 import { UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
 import { kindOf } from '../core/record-reader.ts';
-import type { Json } from '../core/request.ts';
+import type { Json } from '../core/stream.ts';
 
 /** An own property of a JSON value (never an inherited one: records may have a key named `toString`). */
 export const at = (value: Json, key: string): Json =>

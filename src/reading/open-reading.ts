@@ -1,8 +1,7 @@
 /** A walk as something to be read. */
 
 import { parseJson, pathOf, valueSlice } from '../core/json.ts';
-import type { Page, PageWalk, Reading } from '../core/paging.ts';
-import type { Http, Json } from '../core/request.ts';
+import type { Http, Json, Page, PageWalk, Reading } from '../core/stream.ts';
 import { pages } from './pages.ts';
 
 /** The pages of a walk, with the identity and the bytes of their records. */

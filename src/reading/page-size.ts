@@ -4,7 +4,7 @@
  */
 
 import { TimedOut, TooLarge } from '../core/errors.ts';
-import type { Request } from '../core/request.ts';
+import type { Request } from '../core/stream.ts';
 import { parameterOf, withParameter } from './paginators.ts';
 
 /** What all walks over one list have learnt. */

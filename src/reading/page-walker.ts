@@ -1,8 +1,7 @@
 /** The state of a walk: records seen, whether the pages join, and which page comes next. No input or output. */
 
 import { UnexpectedContent } from '../core/errors.ts';
-import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
-import type { Answer, Json, Request } from '../core/request.ts';
+import type { Answer, Json, Next, Page, PageWalk, Request, WalkEnd } from '../core/stream.ts';
 import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
 /** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */

@@ -1,12 +1,11 @@
 /** Walks a list page by page; the next page is fetched while the consumer works on this one. */
 
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
-import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
-import type { Answer, Http, Request } from '../core/request.ts';
+import type { Answer, Http, Page, PageWalk, Request, WalkEnd } from '../core/stream.ts';
 import { defaultWalkLimits, type WalkLimits } from './loop-guard.ts';
 import { PageWalker } from './page-walker.ts';
 
-export type { WalkEnd } from '../core/paging.ts';
+export type { WalkEnd } from '../core/stream.ts';
 export type { WalkLimits } from './loop-guard.ts';
 
 /**

@@ -1,8 +1,7 @@
 /** The ways in which servers cut lists into pages. Pure and shared: the place in a walk is in the request and the answer, nowhere else. */
 
 import { UnexpectedContent } from '../core/errors.ts';
-import type { Next, Paging } from '../core/paging.ts';
-import type { Json, Request } from '../core/request.ts';
+import type { Json, Next, Paging, Request } from '../core/stream.ts';
 import { at as field } from './offset-list.ts';
 
 /** A paging that can tell whether an answer speaks its tongue. */

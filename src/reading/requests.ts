@@ -1,7 +1,6 @@
 /** Requests and questions that most sources have in common. */
 import { BadData, Missing, Redirected } from '../core/errors.ts';
-import type { Http, Json, Request } from '../core/request.ts';
-import type { Windows } from '../core/stream.ts';
+import type { Http, Json, Request, Windows } from '../core/stream.ts';
 import { parseInstant } from '../core/time.ts';
 import { at } from './offset-list.ts';
 

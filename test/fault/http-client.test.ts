@@ -17,7 +17,7 @@ import {
   UnexpectedContent,
   Unreachable,
 } from '../../src/core/errors.ts';
-import type { Http } from '../../src/core/request.ts';
+import type { Http } from '../../src/core/stream.ts';
 import type { HttpEvent, HttpOptions } from '../../src/http/http-options.ts';
 import { expired, good, key, other } from '../support/certificates.ts';
 import { get, httpTo, token } from '../support/http-to.ts';

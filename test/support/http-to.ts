@@ -1,6 +1,6 @@
 /** An `Http` to a local test server: quick retries, fixed dice. */
 
-import type { Http, Request } from '../../src/core/request.ts';
+import type { Http, Request } from '../../src/core/stream.ts';
 import { basic } from '../../src/http/auth.ts';
 import { createHttp } from '../../src/http/client.ts';
 import type { HttpOptions } from '../../src/http/http-options.ts';

@@ -1,7 +1,7 @@
 /** The connection to one workflow engine, and what all dialects of it do with requests. */
 
 import * as errors from '../../core/errors.ts';
-import type { Http, Request } from '../../core/request.ts';
+import type { Http, Request } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { advice } from './advice.ts';

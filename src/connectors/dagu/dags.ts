@@ -1,10 +1,8 @@
 /** The DAGs of the engine. */
 
 import { Missing } from '../../core/errors.ts';
-import type { Page, WalkEnd } from '../../core/paging.ts';
 import type { JsonObject } from '../../core/record-object.ts';
-import type { Json } from '../../core/request.ts';
-import type { Stream } from '../../core/stream.ts';
+import type { Json, Page, Stream, WalkEnd } from '../../core/stream.ts';
 import { at, idBy } from '../../reading/offset-list.ts';
 import { firstOf } from './client.ts';
 import { listIn } from './dialects/v2.ts';

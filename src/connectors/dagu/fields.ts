@@ -7,7 +7,7 @@ import { type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { kind } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
-import type { Json } from '../../core/request.ts';
+import type { Json } from '../../core/stream.ts';
 import * as core from '../../core/table.ts';
 import { formatInstant, type Instant, parseAnyInstant } from '../../core/time.ts';
 

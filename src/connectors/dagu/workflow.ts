@@ -1,8 +1,7 @@
 /** One opened engine, as its streams see it, and what they share. */
 
 import { Forbidden, Refused, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
-import type { Http, Json } from '../../core/request.ts';
+import type { Http, Json, Page, Reading, WalkEnd } from '../../core/stream.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import { ofOneRequest } from './client.ts';
 import type { Dialect } from './dialects/dialect.ts';

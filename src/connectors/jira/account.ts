@@ -1,7 +1,7 @@
 /** The account that Tidemark uses, and whether the server accepts its credentials. */
 
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
-import type { Answer, Http, Request } from '../../core/request.ts';
+import type { Answer, Http, Request } from '../../core/stream.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
 import { baseOf } from './addresses.ts';
 import { textAt } from './lists.ts';

@@ -1,6 +1,6 @@
 /** Addresses in answers. They name the server as it knows itself; we keep to the base URL of the configuration. */
 
-import type { Request } from '../../core/request.ts';
+import type { Request } from '../../core/stream.ts';
 
 /**
  * The vendor's gateway, whatever address a site was asked by (in all answers since 14 July 2026). The same

@@ -1,7 +1,7 @@
 /** How the tracker says that credentials are wrong, and that a board has no sprints. */
 
 import { AuthFailed, HasNone, Refused } from '../../core/errors.ts';
-import type { Http, Request } from '../../core/request.ts';
+import type { Http, Request } from '../../core/stream.ts';
 import { adviceOn } from '../../http/advice.ts';
 import { advice } from './advice.ts';
 

@@ -5,11 +5,9 @@
  */
 
 import * as errors from '../../core/errors.ts';
-import type { Page, PageWalk, Reading, WalkEnd } from '../../core/paging.ts';
 import { isObject, own as memberOf } from '../../core/record-object.ts';
 import { unlessBad } from '../../core/record-parts.ts';
-import type { Http, Json } from '../../core/request.ts';
-import type { Transform } from '../../core/stream.ts';
+import type { Http, Json, Page, PageWalk, Reading, Transform, WalkEnd } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';

@@ -1,7 +1,6 @@
 /** The changelogs of many issues at once (the vendor's OpenAPI, `POST /rest/api/3/changelog/bulkfetch`). */
 
-import type { Json } from '../../core/request.ts';
-import type { BulkLists } from '../../core/stream.ts';
+import type { BulkLists, Json } from '../../core/stream.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { pageToken } from '../../reading/paginators.ts';
 import { post } from './lists.ts';

@@ -3,8 +3,7 @@
  */
 
 import { Forbidden, Missing, Refused } from '../../core/errors.ts';
-import type { PageWalk, Paging } from '../../core/paging.ts';
-import type { Request } from '../../core/request.ts';
+import type { PageWalk, Paging, Request } from '../../core/stream.ts';
 import { idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
 

@@ -1,9 +1,7 @@
 /** What the issue search understands: paging and changelogs. Found out from its answers, once a run. */
 
 import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
-import type { PageWalk } from '../../core/paging.ts';
-import type { Http, Json, Request } from '../../core/request.ts';
-import type { Window } from '../../core/stream.ts';
+import type { Http, Json, PageWalk, Request, Window } from '../../core/stream.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';

@@ -1,8 +1,7 @@
 /** The issue search, as the issues stream uses it. */
 
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { PageWalk } from '../../core/paging.ts';
-import type { Slice } from '../../core/stream.ts';
+import type { PageWalk, Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
 import { boundsJql, windowJql } from './jql.ts';
 import { at, isNotGiven, post } from './lists.ts';

@@ -10,9 +10,7 @@
  * and the feed of deleted worklogs is not needed: the list does not show them.
  */
 
-import type { PageWalk, Paging } from '../../core/paging.ts';
-import type { Http } from '../../core/request.ts';
-import type { BulkContext, BulkLists } from '../../core/stream.ts';
+import type { BulkContext, BulkLists, Http, PageWalk, Paging } from '../../core/stream.ts';
 import { pages } from '../../reading/pages.ts';
 import { get } from '../../reading/requests.ts';
 import { at, idBy, listOf, post, textAt } from './lists.ts';

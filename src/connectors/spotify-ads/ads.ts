@@ -1,7 +1,6 @@
 /** What the streams of one opened ads platform share. */
 
-import type { Http } from '../../core/request.ts';
-import type { Partitions, Slice } from '../../core/stream.ts';
+import type { Http, Partitions, Slice } from '../../core/stream.ts';
 import type { Proxies } from '../../http/proxy.ts';
 
 export interface Ads {

@@ -1,9 +1,7 @@
 /** Entities that are requested by their id: ad accounts, and ad sets where the server has no list of them. */
 
 import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
-import type { Reading } from '../../core/paging.ts';
-import type { Request } from '../../core/request.ts';
-import type { ReadSide, Slice, SliceContext } from '../../core/stream.ts';
+import type { Reading, ReadSide, Request, Slice, SliceContext } from '../../core/stream.ts';
 import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { pages } from '../../reading/pages.ts';

@@ -1,6 +1,6 @@
 /** The client of the ads platform: its token, its tracking header and its rates. */
 
-import type { Http } from '../../core/request.ts';
+import type { Http } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
 import { advice } from './advice.ts';

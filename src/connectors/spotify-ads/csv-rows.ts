@@ -8,7 +8,7 @@ import { UnexpectedContent } from '../../core/errors.ts';
 import { isJsonNumber } from '../../core/json.ts';
 import { Reading, shown } from '../../core/record-reader.ts';
 import { keyText } from '../../core/record-values.ts';
-import type { Json } from '../../core/request.ts';
+import type { Json } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { parseDay, parseInstant } from '../../core/time.ts';
 import { cellOf, columnName, type Line } from '../../reading/csv/lines.ts';

@@ -1,7 +1,6 @@
 /** The platform's lists: their envelope, their order, and whether they are cut into pages. */
 
-import type { PageWalk } from '../../core/paging.ts';
-import type { Json } from '../../core/request.ts';
+import type { Json, PageWalk } from '../../core/stream.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
 

@@ -7,7 +7,7 @@ import { BadData } from '../../core/errors.ts';
 import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
 import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
-import type { Json } from '../../core/request.ts';
+import type { Json } from '../../core/stream.ts';
 import type { Value } from '../../core/table.ts';
 import { fromUnits } from './amounts.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';

@@ -1,7 +1,7 @@
 /** One request each: those that fail do not keep the others from being read. */
 
 import * as errors from '../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
+import type { Page, Reading, WalkEnd } from '../../core/stream.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import type { Ads } from './ads.ts';
 

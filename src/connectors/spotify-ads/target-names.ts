@@ -1,7 +1,6 @@
 /** Names of what ad sets are aimed at: genres, places, interests and others are targeted by id. */
 
-import type { Json } from '../../core/request.ts';
-import type { ReadSide } from '../../core/stream.ts';
+import type { Json, ReadSide } from '../../core/stream.ts';
 import { at, listNamed, textAt } from '../../reading/offset-list.ts';
 import { type Ads, idChunks } from './ads.ts';
 import { answers } from './one-by-one.ts';

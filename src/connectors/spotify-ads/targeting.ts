@@ -6,8 +6,7 @@ import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { field, readerOf } from '../../core/record-table.ts';
 import { keyText, list, object } from '../../core/record-values.ts';
-import type { Json } from '../../core/request.ts';
-import type { Mapped } from '../../core/stream.ts';
+import type { Json, Mapped } from '../../core/stream.ts';
 import { type Child, type Row, table, text } from '../../core/table.ts';
 import { rowsOf } from './fields.ts';
 

@@ -2,8 +2,7 @@
 
 import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
-import type { Json } from '../../core/request.ts';
-import type { BulkContext, BulkLists, NestedList } from '../../core/stream.ts';
+import type { BulkContext, BulkLists, Json, NestedList } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { tell } from '../context/run-context.ts';
 import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';

@@ -2,10 +2,8 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
-import type { Page, Reading } from '../../core/paging.ts';
 import { unlessBad } from '../../core/record-parts.ts';
-import type { Json } from '../../core/request.ts';
-import type { Mapped, Slice } from '../../core/stream.ts';
+import type { Json, Mapped, Page, Reading, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject, RejectPart } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';

@@ -1,9 +1,8 @@
 /** The rows of a run: its source, its streams, and what it counts. */
 
 import { sql } from 'kysely';
-import type { HttpCounters } from '../../core/request.ts';
 import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
-import type { Source, Stream } from '../../core/stream.ts';
+import type { HttpCounters, Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { formatInstant, type Instant } from '../../core/time.ts';
 import type { Session } from '../../load/session.ts';

@@ -2,8 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
-import type { WalkEnd } from '../../core/paging.ts';
-import type { Partition, Slice, Window } from '../../core/stream.ts';
+import type { Partition, Slice, WalkEnd, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import { type Db, rowsOf } from '../../queries/db.ts';
 

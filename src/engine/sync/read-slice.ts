@@ -3,8 +3,7 @@
 import { sql } from 'kysely';
 import { AllRejected, HasNone, type TidemarkError, TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
-import type { Slice } from '../../core/stream.ts';
+import type { Page, Reading, Slice, WalkEnd } from '../../core/stream.ts';
 import { Batch, isListing } from '../../load/batch.ts';
 import { BinaryWriter } from '../../load/binary.ts';
 import { target } from '../../load/layout.ts';

@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { stopped } from '../../core/abort.ts';
 import { ForeignOrigin, TooLarge, Transient, UnexpectedContent } from '../../core/errors.ts';
-import type { Request } from '../../core/request.ts';
+import type { Request } from '../../core/stream.ts';
 import { Late } from '../../http/exchange.ts';
 import { retryAfterMs } from '../../http/headers.ts';
 import { networkFailure } from '../../http/network-errors.ts';

@@ -1,10 +1,18 @@
 /** A source of daily numbers in memory: owners, days, numbers that are restated. What the engine does with facts is tested against it. */
 
 import { sql } from 'kysely';
-import type { Page, WalkEnd } from '../../../src/core/paging.ts';
-import type { Json } from '../../../src/core/request.ts';
 import type { RunReport } from '../../../src/core/run.ts';
-import type { Days, ReadSide, Slice, SliceContext, Source, Stream } from '../../../src/core/stream.ts';
+import type {
+  Days,
+  Json,
+  Page,
+  ReadSide,
+  Slice,
+  SliceContext,
+  Source,
+  Stream,
+  WalkEnd,
+} from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
 import type { RunDeps } from '../../../src/engine/context/deps.ts';
 import { backfill, sync } from '../../../src/engine/sync.ts';

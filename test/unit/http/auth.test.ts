@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AuthFailed, ForeignOrigin, RateLimited, Unreachable } from '../../../src/core/errors.ts';
-import type { Http, Request } from '../../../src/core/request.ts';
+import type { Http, Request } from '../../../src/core/stream.ts';
 import { type Auth, basic, bearer, clientCredentials } from '../../../src/http/auth.ts';
 import type { HttpOptions } from '../../../src/http/http-options.ts';
 import { get, httpTo } from '../../support/http-to.ts';

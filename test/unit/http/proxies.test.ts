@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Interrupted, Misconfigured, Unreachable } from '../../../src/core/errors.ts';
-import type { Http } from '../../../src/core/request.ts';
+import type { Http } from '../../../src/core/stream.ts';
 import type { HttpOptions } from '../../../src/http/http-options.ts';
 import { type Proxies, proxyFor } from '../../../src/http/proxy.ts';
 import { download } from '../../../src/reading/download.ts';

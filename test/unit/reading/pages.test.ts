@@ -9,8 +9,7 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../../src/core/errors.ts';
-import type { Page, PageWalk, Paging } from '../../../src/core/paging.ts';
-import type { Http, Json, Request } from '../../../src/core/request.ts';
+import type { Http, Json, Page, PageWalk, Paging, Request } from '../../../src/core/stream.ts';
 import { sourceBytes } from '../../../src/reading/open-reading.ts';
 import type { WalkEnd, WalkLimits } from '../../../src/reading/pages.ts';
 import { pages } from '../../../src/reading/pages.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UnexpectedContent } from '../../../src/core/errors.ts';
-import type { Request } from '../../../src/core/request.ts';
+import type { Request } from '../../../src/core/stream.ts';
 import {
   bareArray,
   cursor,

@@ -2,7 +2,7 @@
 
 import { Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/record-object.ts';
-import type { Answer, Http, Json, Request } from '../../../core/request.ts';
+import type { Answer, Http, Json, Request } from '../../../core/stream.ts';
 import { ifBusy, route, sendOptional } from '../client.ts';
 import { instantText, isFilled, standingIn, textOf } from '../fields.ts';
 import { engineRun, firstAs, type Run, runIn } from '../transform.ts';

@@ -4,8 +4,7 @@
  */
 
 import type { Engine } from '../../../core/dag-engine.ts';
-import type { Page, WalkEnd } from '../../../core/paging.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Json, Page, WalkEnd } from '../../../core/stream.ts';
 import type { Run } from '../transform.ts';
 
 /** When runs were made: whole seconds since 1970 UTC, `from <= made < to` (measured on 1.30.2; 0 would mean today). */

@@ -1,7 +1,7 @@
 /** Which dialect an engine speaks. */
 
 import * as errors from '../../../core/errors.ts';
-import type { Http, Json, Request } from '../../../core/request.ts';
+import type { Http, Json, Request } from '../../../core/stream.ts';
 import { refusalIn } from '../../../http/closed-endpoints.ts';
 import { firstOf, ofOneRequest } from '../client.ts';
 import { contract, recordOf, statusRequest } from './contract.ts';

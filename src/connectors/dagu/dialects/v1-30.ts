@@ -1,7 +1,7 @@
 /** Dagu 1.17 to 1.30: what Dagu 2 has, under `/api/v2` and without pages of runs. */
 
 import { UnexpectedContent } from '../../../core/errors.ts';
-import type { Http } from '../../../core/request.ts';
+import type { Http } from '../../../core/stream.ts';
 import { beganAt, type Run } from '../transform.ts';
 import type { Dialect, Span } from './dialect.ts';
 import { v2 } from './v2.ts';

@@ -1,9 +1,8 @@
 /** Dagu 2: its camelCase API, under `/api/v1` (measured on 1.30.2, where it is under `/api/v2`; the OpenAPI of 2.6.5 and 2.15). */
 
 import { Misconfigured, Refused, UnexpectedContent } from '../../../core/errors.ts';
-import type { Paging } from '../../../core/paging.ts';
 import { isObject, type JsonObject } from '../../../core/record-object.ts';
-import type { Http, Json } from '../../../core/request.ts';
+import type { Http, Json, Paging } from '../../../core/stream.ts';
 import { at, idBy, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import { ifBusy, type Prefix, route, sendOptional } from '../client.ts';

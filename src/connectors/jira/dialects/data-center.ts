@@ -5,7 +5,7 @@
 
 import { Forbidden, Missing } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type { Http, Json, Request } from '../../../core/request.ts';
+import type { Http, Json, Request } from '../../../core/stream.ts';
 import { instantToDate } from '../../../core/time.ts';
 import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';

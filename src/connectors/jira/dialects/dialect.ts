@@ -4,7 +4,7 @@
  */
 
 import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
-import type { Http, Json } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/stream.ts';
 import type { DateForm } from '../jql.ts';
 
 export interface Dialect {

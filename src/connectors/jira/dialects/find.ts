@@ -2,7 +2,7 @@
 
 import { Missing } from '../../../core/errors.ts';
 import { memoizeAsync } from '../../../core/memoize-async.ts';
-import type { Http, Json } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/stream.ts';
 import { get } from '../../../reading/requests.ts';
 import { type Account, askAccount, nameless } from '../account.ts';
 import { atOurBase } from '../addresses.ts';

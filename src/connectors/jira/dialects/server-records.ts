@@ -1,7 +1,7 @@
 /** Records of Jira Data Center in the cloud's shape: sprints as objects, changes with ids, people with an account id. */
 
 import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Json } from '../../../core/stream.ts';
 import { identityOf } from '../transform/values.ts';
 
 /** An issue. Whatever is not as expected stays as it came. */

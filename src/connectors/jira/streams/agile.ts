@@ -1,8 +1,7 @@
 /** Boards, their sprints, and the issues in those. */
 
 import { Refused, TidemarkError } from '../../../core/errors.ts';
-import type { PageWalk } from '../../../core/paging.ts';
-import type { Stream } from '../../../core/stream.ts';
+import type { PageWalk, Stream } from '../../../core/stream.ts';
 import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';

@@ -1,9 +1,7 @@
 /** Users, groups and their members. */
 
 import { Forbidden, Missing } from '../../../core/errors.ts';
-import type { PageWalk } from '../../../core/paging.ts';
-import type { Http } from '../../../core/request.ts';
-import type { Stream } from '../../../core/stream.ts';
+import type { Http, PageWalk, Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
 import { cheapest, existsAt } from '../account.ts';
 import { idBy, isNotGiven, listing } from '../lists.ts';

@@ -1,8 +1,8 @@
 /** What the streams of one opened tracker share. */
 
-import type { Http } from '../../../core/request.ts';
 import type {
   Afterwards,
+  Http,
   LoadSide,
   MappingFingerprint,
   ReadSide,

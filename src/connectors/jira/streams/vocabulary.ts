@@ -1,10 +1,8 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
 import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
-import type { PageWalk, Paging } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type { Http, Json } from '../../../core/request.ts';
-import type { Afterwards, Fallback, Stream } from '../../../core/stream.ts';
+import type { Afterwards, Fallback, Http, Json, PageWalk, Paging, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/open-reading.ts';
 import { single, withParameter } from '../../../reading/paginators.ts';
 import { sending } from '../client.ts';

@@ -4,7 +4,7 @@
  */
 
 import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Json } from '../../../core/stream.ts';
 
 /** Nodes nested deeper than this are left out; the editor itself allows far fewer. */
 const deepest = 200;

@@ -8,8 +8,7 @@ import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/
 import { eachPart } from '../../../core/record-parts.ts';
 import { kindOf, Reading } from '../../../core/record-reader.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
-import type { Json } from '../../../core/request.ts';
-import type { BadPart, BulkLists, NestedList, TakeBadPart } from '../../../core/stream.ts';
+import type { BadPart, BulkLists, Json, NestedList, TakeBadPart } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, own, wordOf } from '../../../core/record-obj
 import { kindOf, type Reading } from '../../../core/record-reader.ts';
 import { lastOfEach } from '../../../core/record-table.ts';
 import { id, keyText, object, requireElement, text } from '../../../core/record-values.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Json } from '../../../core/stream.ts';
 import type { Integer, Row } from '../../../core/table.ts';
 import type { Readable } from '../columns.ts';
 import { issueComponents, issueLinks, issueSprints, issueVersions } from '../issue-tables.ts';

@@ -3,8 +3,7 @@
 import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import * as values from '../../../core/record-values.ts';
-import type { Json } from '../../../core/request.ts';
-import type { Transform } from '../../../core/stream.ts';
+import type { Json, Transform } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
 import { type Catalogue, idsOf, isSystemField } from './field-catalogue.ts';

@@ -1,7 +1,7 @@
 /** People as records name them: the list of users leaves out deleted and app accounts, and may be closed to us. */
 
 import { isObject } from '../../../core/record-object.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Json } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
 import { identityOf } from './values.ts';
 

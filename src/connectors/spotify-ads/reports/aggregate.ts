@@ -2,10 +2,19 @@
 
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type { Json } from '../../../core/request.ts';
-import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
+import type {
+  Days,
+  Json,
+  Page,
+  PageWalk,
+  Paging,
+  Reading,
+  ReadSide,
+  Slice,
+  SliceContext,
+  WalkEnd,
+} from '../../../core/stream.ts';
 import { days, hours, parseInstant } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';

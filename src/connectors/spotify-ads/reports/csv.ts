@@ -2,9 +2,16 @@
 
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Json } from '../../../core/request.ts';
-import type { JobLedger, ReadSide, Slice } from '../../../core/stream.ts';
+import type {
+  Answer,
+  JobLedger,
+  Json,
+  Page,
+  Reading,
+  ReadSide,
+  Slice,
+  WalkEnd,
+} from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';

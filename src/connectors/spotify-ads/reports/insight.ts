@@ -1,9 +1,7 @@
 /** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
 import { Refused } from '../../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Json, Request } from '../../../core/request.ts';
-import type { ReadSide, Slice } from '../../../core/stream.ts';
+import type { Json, Page, Reading, ReadSide, Request, Slice, WalkEnd } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';

@@ -1,7 +1,6 @@
 /** Totals of months and of the last 7 and 30 days: who was reached in them, which no sum of days tells, and a receipt for the days. */
 
-import type { Json, Request } from '../../../core/request.ts';
-import type { ReadSide } from '../../../core/stream.ts';
+import type { Json, ReadSide, Request } from '../../../core/stream.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, accounts, ofAccount } from '../ads.ts';
 import { isThere } from '../by-id.ts';

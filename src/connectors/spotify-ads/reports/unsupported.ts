@@ -1,7 +1,7 @@
 /** Names of metrics, dimensions and statuses that a server refuses: the contract lists none, and the vendor changes its lists. */
 
 import { Refused } from '../../../core/errors.ts';
-import type { Http, Request } from '../../../core/request.ts';
+import type { Http, Request } from '../../../core/stream.ts';
 
 /** Without these the rows of a report could not be distinguished, or would say less than those that they replace. */
 const required: ReadonlySet<string> = new Set([

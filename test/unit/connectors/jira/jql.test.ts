@@ -4,8 +4,7 @@ import { epochMillis, filterOf, quotedMinutes, windowJql } from '../../../../src
 import { idBy, listOf } from '../../../../src/connectors/jira/lists.ts';
 import { Misconfigured, UnexpectedContent } from '../../../../src/core/errors.ts';
 import { parseJson } from '../../../../src/core/json.ts';
-import type { Json } from '../../../../src/core/request.ts';
-import type { Window } from '../../../../src/core/stream.ts';
+import type { Json, Window } from '../../../../src/core/stream.ts';
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 /** What the clocks of a zone show at an instant, as milliseconds of a clock in UTC. */

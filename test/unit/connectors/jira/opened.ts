@@ -4,9 +4,7 @@ import { afterEach } from 'vitest';
 import { startTracker, type TrackerOptions } from '../../../../simulators/jira/server.ts';
 import { sourceOf } from '../../../../src/connectors/connector.ts';
 import { openTracker, type TrackerSettings } from '../../../../src/connectors/jira/source.ts';
-import type { Reading } from '../../../../src/core/paging.ts';
-import type { Json } from '../../../../src/core/request.ts';
-import type { Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
+import type { Json, Reading, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import { settingsFor } from '../../../support/rig.ts';
 

@@ -9,7 +9,7 @@ import {
   type TidemarkError,
   Transient,
 } from '../../../../src/core/errors.ts';
-import type { Http, Request } from '../../../../src/core/request.ts';
+import type { Http, Request } from '../../../../src/core/stream.ts';
 import type { HttpOptions } from '../../../../src/http/http-options.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 import { reader } from './platform.ts';

@@ -8,9 +8,7 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../../../src/core/errors.ts';
-import type { WalkEnd } from '../../../../src/core/paging.ts';
-import type { Json } from '../../../../src/core/request.ts';
-import type { ReadSide, Slice, SliceContext } from '../../../../src/core/stream.ts';
+import type { Json, ReadSide, Slice, SliceContext, WalkEnd } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 import {

@@ -4,8 +4,7 @@ import type { Ads } from '../../../../src/connectors/spotify-ads/ads.ts';
 import { openClient } from '../../../../src/connectors/spotify-ads/client.ts';
 import { reportsOf } from '../../../../src/connectors/spotify-ads/reports/request.ts';
 import { adsStreams } from '../../../../src/connectors/spotify-ads/streams.ts';
-import type { Json } from '../../../../src/core/request.ts';
-import type { KeySet, SliceContext, Stream } from '../../../../src/core/stream.ts';
+import type { Json, KeySet, SliceContext, Stream } from '../../../../src/core/stream.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 
 export type Entity = Readonly<Record<string, Json>> & { readonly id: string };

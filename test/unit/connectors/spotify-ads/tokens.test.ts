@@ -13,7 +13,7 @@ import {
 import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
 import { type TokenStore, tokenFile } from '../../../../src/connectors/spotify-ads/token-store.ts';
 import { AuthFailed, Misconfigured, Unreachable } from '../../../../src/core/errors.ts';
-import type { Http, Json } from '../../../../src/core/request.ts';
+import type { Http, Json } from '../../../../src/core/stream.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';
 import { pages } from '../../../../src/reading/pages.ts';
 import * as play from '../../../support/misbehaving-server.ts';

@@ -2,8 +2,7 @@
 
 import type { Catalogue } from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { issueMapper } from '../../../../../src/connectors/jira/transform/issue.ts';
-import type { PageWalk } from '../../../../../src/core/paging.ts';
-import type { Mapped } from '../../../../../src/core/stream.ts';
+import type { Mapped, PageWalk } from '../../../../../src/core/stream.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -15,8 +15,7 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../../../../src/core/errors.ts';
-import type { Json } from '../../../../../src/core/request.ts';
-import type { ReadSide, Slice } from '../../../../../src/core/stream.ts';
+import type { Json, ReadSide, Slice } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import { lending, reader } from '../platform.ts';
 

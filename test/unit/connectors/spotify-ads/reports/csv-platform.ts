@@ -2,8 +2,7 @@
 
 import { openClient } from '../../../../../src/connectors/spotify-ads/client.ts';
 import { type Reports, reportsOf } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
-import type { Json } from '../../../../../src/core/request.ts';
-import type { Job, JobLedger, Slice, SliceContext } from '../../../../../src/core/stream.ts';
+import type { Job, JobLedger, Json, Slice, SliceContext } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 
 export interface Script {
