@@ -8,29 +8,29 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 46,
-  core: 1662,
+  core: 1664,
   config: 777,
   http: 1207,
   reading: 1314,
   'connectors/jira': 2725,
-  'connectors/spotify-ads': 2886,
+  'connectors/spotify-ads': 2892,
   'connectors/dagu': 941,
   'connectors/connector.ts': 116,
   engine: 2944,
   load: 1526,
   queries: 812,
   bi: 438,
-  warehouse: 1238,
+  warehouse: 1250,
   embedded: 446,
   scheduler: 901,
   outbound: 495,
   'server/api': 978,
   'server/dashboard': 1559,
-  cli: 2052,
+  cli: 2065,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_375;
+export const limit = 25_400;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

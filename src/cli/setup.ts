@@ -1,7 +1,9 @@
 /** Verbs that set things up: `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
+import fs from 'node:fs/promises';
 import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { endsSoon } from '../core/token-end.ts';
+import type { Embedded } from '../embedded/embedded.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
@@ -141,6 +143,8 @@ export async function askSource(context: Context, { name, needs, values }: looku
 async function askWarehouse({ parts }: Context): Promise<Found> {
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address, pool, line } = warehouse;
+  const { sharesSessions } = await import('../warehouse/connect.ts');
+  if (await sharesSessions(warehouse)) throw new Misconfigured(`${address}: ${ofPooler}`);
   const missing = await lookup.pendingSteps(warehouse, await parts.config());
   const lease = `insert into ops.leases (pipeline) values ('check')`;
   const write = missing.length > 0 ? 'create schema tidemark_check' : lease;
@@ -152,7 +156,8 @@ async function askWarehouse({ parts }: Context): Promise<Found> {
     for (const statement of ['begin', write, 'rollback']) await client.query(statement);
     const steps = `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`;
     const schema = missing.length === 0 ? 'schema up to date' : steps;
-    return { facts: [address, `${rows[0]?.about}, may write`, `primary, ${line}`, schema] };
+    const room = await freeSpace(await parts.embedded());
+    return { facts: [address, `${rows[0]?.about}, may write`, `primary, ${line}`, schema, ...room] };
   } catch (cause) {
     const { DatabaseError } = await import('pg');
     if (!(cause instanceof DatabaseError)) throw cause;
@@ -165,6 +170,18 @@ async function askWarehouse({ parts }: Context): Promise<Found> {
     client.release(true);
   }
 }
+
+/** What is free where an embedded server keeps its data. No role may ask a Postgres for it, so of others nothing is said. */
+async function freeSpace(embedded: Embedded | undefined): Promise<readonly string[]> {
+  if (embedded === undefined) return [];
+  const { bavail, bsize } = await fs.statfs(embedded.data);
+  return [`${((bavail * bsize) / 1e9).toFixed(1)} GB free for ${embedded.data}`];
+}
+
+/** What to do about transaction pooling. */
+const ofPooler =
+  'a pooler gives each transaction another session of the server, and Tidemark needs its own (settings, staging tables, leases): ' +
+  'name the server itself in DATABASE_URL, or a port of the pooler that pools by session (pool_mode = session in PgBouncer)';
 
 /** An error of listening as Misconfigured where the user can correct it. `change`: the flag or variable to change. */
 export function listenError(error: unknown, change: string): unknown {

@@ -140,6 +140,21 @@ export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolea
   return rows.length > 0;
 }
 
+/** Whether something between us and the server gives two clients one session, or one client several: transaction pooling. */
+export async function sharesSessions({ pool }: Pick<Warehouse, 'pool'>): Promise<boolean> {
+  const clients = [await pool.connect()];
+  try {
+    clients.push(await pool.connect());
+    const seen: unknown[] = [];
+    // Back and forth: of a pooler that lends its sessions in turn, one client would get the same again and again.
+    for (const client of [...clients, ...clients.toReversed()])
+      seen.push((await client.query('select pg_catalog.pg_backend_pid() as pid')).rows[0].pid);
+    return seen[0] === seen[1] || seen[0] !== seen[3] || seen[1] !== seen[2];
+  } finally {
+    for (const client of clients) client.release();
+  }
+}
+
 /** What makes a server unfit, as an SQL condition, and what the user can do; the first that holds counts. */
 const demands: readonly (readonly [unfit: string, what: string])[] = [
   [`current_setting('server_version_num')::int < 140000`, 'Tidemark needs Postgres 14 or newer'],
