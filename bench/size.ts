@@ -8,12 +8,12 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 46,
-  core: 1664,
+  core: 1661,
   config: 777,
   http: 1207,
   reading: 1314,
   'connectors/jira': 2725,
-  'connectors/spotify-ads': 2892,
+  'connectors/spotify-ads': 2885,
   'connectors/dagu': 941,
   'connectors/connector.ts': 116,
   engine: 2944,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_400;
+export const limit = 25_390;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

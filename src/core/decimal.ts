@@ -1,6 +1,5 @@
 /** Decimals are exact text: a JavaScript number only carries them where it is exact. */
-import { ExactNumber } from './json.ts';
-import { numericParts } from './json-numbers.ts';
+import { ExactNumber, numericParts } from './json.ts';
 
 /** Whether a text is a decimal without sign, exponent or needless zeros before the point: as `decimalText` writes it. */
 export const isPlainDecimal = (text: string): boolean => /^(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text);

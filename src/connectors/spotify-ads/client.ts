@@ -4,8 +4,7 @@ import type { Http } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
 import { advice } from './advice.ts';
-import type { TokenStore } from './token-store.ts';
-import { authFor, type Credentials } from './tokens.ts';
+import { authFor, type Credentials, type TokenStore } from './tokens.ts';
 
 export interface ClientSettings {
   /** Includes `/ads/v3`; without a slash at its end. */

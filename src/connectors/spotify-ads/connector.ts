@@ -17,7 +17,7 @@ export const spotifyAds = defineConnector({
     const { openAds } = await import('./source.ts');
     const deps = { note: tools.note, http: tools.httpOptions };
     if (credentials.kind !== 'refresh') return openAds({ ...values, credentials }, deps);
-    const { tokenFile, vaultTokens } = await import('./token-store.ts');
+    const { tokenFile, vaultTokens } = await import('./tokens.ts');
     const { home: directory, lock, pipeline, vault } = tools;
     const { refreshToken: configured } = credentials;
     const file = tokenFile({ directory, name: `${pipeline}-token`, configured, lock });

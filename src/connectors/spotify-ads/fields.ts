@@ -7,8 +7,7 @@ import { kind, type RecordTableOptions, type readerOf, readInto, records } from 
 import * as values from '../../core/record-values.ts';
 import type { Json, LoadSide, Mapped } from '../../core/stream.ts';
 import * as core from '../../core/table.ts';
-import { fromMicros } from './amounts.ts';
-import { writtenNumber } from './written-numbers.ts';
+import { fromMicros, writtenNumber } from './numbers.ts';
 
 /**
  * Micro-amounts of the source as units of the currency: a JSON number, or a whole one as text (64-bit numbers are often sent so).

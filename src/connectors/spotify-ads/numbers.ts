@@ -9,9 +9,110 @@ import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/stream.ts';
 import type { Value } from '../../core/table.ts';
-import { fromUnits } from './amounts.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';
-import { writtenNumber } from './written-numbers.ts';
+
+// Money as exact decimal text in currency units, six digits after the point, never a JavaScript number. Entities write whole millionths
+// (contract: budget amounts are micro-amounts; vendor: BudgetRequest.micro_amount, BidMicroAmount, base_rate_micro_amount "multiplied by x10
+// to the 6th power"), reports write units (vendor's notes and a recorded answer for SPEND and REVENUE). Nothing is guessed from a name or a size.
+
+type Amount = number | ExactNumber | string;
+
+/** What `numeric(18,6)` holds before and after the point. */
+const mostWholeDigits = 12;
+const scale = 6;
+
+/** Millionths as units: `1500000` → `1.500000`. Throws `BadData('out_of_range')` where the column cannot hold them. */
+const unitsOf = (micros: string): string => {
+  const text = decimalText(`${micros}e-${scale}`);
+  const whole = text.replace('-', '').indexOf('.');
+  if (whole > mostWholeDigits)
+    throw new BadData('out_of_range', `an amount of ${whole} digits before the point`);
+  return text;
+};
+
+/** Whole millionths as units. Throws `BadData('bad_micros')` for a fraction of a millionth, `out_of_range`. */
+export const fromMicros = (value: Amount): string => {
+  const [whole = '', fraction = ''] = decimalText(value).split('.');
+  if (/[1-9]/.test(fraction)) throw new BadData('bad_micros', `${value} is not a whole number of millionths`);
+  return unitsOf(whole);
+};
+
+/** Units; `rounded` (half away from zero, as Postgres does) where they were finer than a millionth. Throws `BadData('out_of_range')`. */
+export const fromUnits = (value: Amount): { readonly text: string; readonly rounded: boolean } => {
+  const given = decimalText(value);
+  const [whole = '', fraction = ''] = given.split('.');
+  if (fraction.length <= scale && whole.length <= mostWholeDigits)
+    return { text: `${whole}.${fraction.padEnd(scale, '0')}`, rounded: false };
+  const rest = fraction.slice(scale);
+  const micros = whole + fraction.slice(0, scale).padEnd(scale, '0');
+  if (!/[1-9]/.test(rest)) return { text: unitsOf(micros), rounded: false };
+  const away = rest.charAt(0) < '5' ? 0n : given.startsWith('-') ? -1n : 1n;
+  return { text: unitsOf(String(BigInt(micros) + away)), rounded: true };
+};
+
+/**
+ * Numbers as people and spreadsheets write them: separators of thousands, decimal commas, signs of a currency, percent. Exports follow the
+ * locale of who made them, and APIs send amounts as text. What can mean one number is that number; what can mean two is none.
+ */
+
+/** Marks of what was not reported. */
+const unreported = /^(?:|-{1,3}|[–—]|n\/?a|null)$/i;
+
+/** Signs, currency and percent around the digits. Accountants write `(12.50)` for -12.50; some programs write the minus last. */
+const written =
+  /^(?<open>\()?(?<minus>[-+−])? ?(?<before>[A-Z]{0,3}\p{Sc}|[A-Z]{3})? ?(?<inner>[-+−])?(?<digits>[\d.,'’ ]*\d\.?) ?(?<after>%|\p{Sc}|[A-Z]{3})?(?<last>[-−])?(?<close>\))?$/u;
+
+/** Whole thousands with one separator; India also groups by two: `12,34,567`. */
+const grouped = /^[1-9]\d{0,2}(?:(?<by>[., '])\d{3})(?:\k<by>\d{3})*$|^[1-9]\d?(?:,\d\d)+,\d{3}$/;
+
+/** One separator and what follows it: a fraction, also without a whole part or without digits. */
+const fraction = /^(?<whole>\d*)(?<point>[.,])(?<rest>\d*)$/;
+
+/** Digits with separators as plain decimal; undefined where they mean nothing, or more than one number. */
+const plain = (digits: string, isWhole: boolean): string | undefined => {
+  if (/^\d+$/.test(digits)) return digits;
+  const { whole = '', point, rest = '' } = fraction.exec(digits)?.groups ?? {};
+  // `1,212` is a thousand or a fraction, unless it counts something. A point is what machines write.
+  const isGrouped = grouped.test(digits);
+  if (isGrouped && (point === undefined || isWhole))
+    return point === '.' ? undefined : digits.replace(/\D/g, '');
+  if (point !== undefined)
+    return isGrouped && point === ',' ? undefined : `${whole || '0'}${rest && `.${rest}`}`;
+  const at = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
+  const [left, right] = [digits.slice(0, at), digits.slice(at + 1)];
+  // The last separator is the decimal one where it differs from those before it.
+  const isDecimal = at > 0 && /^\d+$/.test(right) && grouped.test(left) && !left.includes(digits.charAt(at));
+  return isDecimal ? `${left.replace(/\D/g, '')}.${right}` : undefined;
+};
+
+/** A thousand where a point parts thousands, a fraction where it is the decimal one. */
+export const isPointOfThousand = (text: string): boolean => /^\D*[1-9]\d{0,2}\.\d{3}\D*$/.test(text);
+
+/** Whether a number is written with a decimal comma, or with points between thousands. */
+export const hasDecimalComma = (text: string): boolean => /,(?!\d{3}(?!\d))|\.\d{3}[.,]/.test(text);
+
+/**
+ * `1,212.50`, `1.212,50`, `1 212,50`, `$1,212.50`, `(12.50)`, `12%` as decimal text; null for `--`, `N/A` and an empty text: not reported.
+ * Undefined for what is no number of this kind (a count has no currency), and for what can mean two: `1,212` of an amount, `1.212` of a
+ * count. A decimal point is what JSON has, so `1.212` of an amount is a fraction.
+ */
+export const writtenNumber = (text: string, kind: Metric['kind']): string | null | undefined => {
+  if (isJsonNumber(text) && !(kind === 'count' && isPointOfThousand(text))) return text;
+  // Spaces of every width, ordinary and not to be broken, part thousands.
+  const spaced = text.replace(/\s/g, ' ').replaceAll('’', "'").trim();
+  if (unreported.test(spaced)) return null;
+  const { open, minus, before, inner, digits = '', after, last, close } = written.exec(spaced)?.groups ?? {};
+  const signs = [open, minus, inner, last].filter((one) => one !== undefined);
+  const isPercent = after === '%';
+  const currency = [before, isPercent ? undefined : after].filter((one) => one !== undefined);
+  if (signs.length > 1 || (open === undefined) !== (close === undefined) || currency.length > 1)
+    return undefined;
+  if ((currency.length > 0 && kind === 'count') || (isPercent && kind !== 'rate')) return undefined;
+  const number = plain(digits, kind === 'count');
+  if (number === undefined) return undefined;
+  const [sign] = signs;
+  return decimalText(`${sign === undefined || sign === '+' ? '' : '-'}${number}${isPercent ? 'e-2' : ''}`);
+};
 
 /** A row while it is being filled. */
 export type Filling = Record<string, Value>;

@@ -2,7 +2,7 @@
 
 import process from 'node:process';
 import { openClient } from '../../../../src/connectors/spotify-ads/client.ts';
-import { tokenFile } from '../../../../src/connectors/spotify-ads/token-store.ts';
+import { tokenFile } from '../../../../src/connectors/spotify-ads/tokens.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';
 
 const [baseUrl = '', tokenUrl = '', directory = '', configured = '', times = '1'] = process.argv.slice(2);

@@ -11,7 +11,7 @@ import {
   openClient,
 } from '../../../../src/connectors/spotify-ads/client.ts';
 import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
-import { type TokenStore, tokenFile } from '../../../../src/connectors/spotify-ads/token-store.ts';
+import { type TokenStore, tokenFile } from '../../../../src/connectors/spotify-ads/tokens.ts';
 import { AuthFailed, Misconfigured, Unreachable } from '../../../../src/core/errors.ts';
 import type { Http, Json } from '../../../../src/core/stream.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';

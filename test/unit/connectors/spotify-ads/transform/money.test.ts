@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromMicros, fromUnits } from '../../../../../src/connectors/spotify-ads/amounts.ts';
 import { adSets } from '../../../../../src/connectors/spotify-ads/entities.ts';
+import { fromMicros, fromUnits } from '../../../../../src/connectors/spotify-ads/numbers.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
 import { numberOf, parseJson } from '../../../../../src/core/json.ts';
 

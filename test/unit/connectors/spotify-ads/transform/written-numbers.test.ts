@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasDecimalComma, writtenNumber } from '../../../../../src/connectors/spotify-ads/written-numbers.ts';
+import { hasDecimalComma, writtenNumber } from '../../../../../src/connectors/spotify-ads/numbers.ts';
 
 /**
  * Exports follow the locale of who made them: Google Ads writes `--` for what it does not report and parts thousands, Excel writes what
