@@ -246,13 +246,12 @@ async function ensureSchema(trx: Db, schema: string): Promise<void> {
 }
 
 async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
-  try {
-    await sql.raw(text).execute(trx);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    error.message = `migration ${name} failed and left no trace: ${error.message}`;
+  const named = (error: unknown) => {
+    if (error instanceof Error)
+      error.message = `migration ${name} failed and left no trace: ${error.message}`;
     throw error;
-  }
+  };
+  await sql.raw(text).execute(trx).catch(named);
 }
 
 /**

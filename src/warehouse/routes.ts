@@ -63,17 +63,13 @@ const demands: Readonly<Record<string, readonly string[]>> = {
 export function targetOf(text: string, env: Env = process.env): Target {
   const given = conninfoOf(text, env);
   const { user = os.userInfo().username, dbname: database = user, target_session_attrs = 'any' } = given;
-  const {
-    sslmode = given.sslrootcert === 'system' ? 'verify-full' : 'prefer',
-    options,
-    application_name,
-  } = given;
+  const { sslmode = given.sslrootcert === 'system' ? 'verify-full' : 'prefer', application_name } = given;
   const [mode, rounds] = [modes[sslmode], demands[target_session_attrs]];
   if (!mode) throw wrong(`sslmode is one of ${Object.keys(modes).join(', ')}`);
   if (!rounds) throw wrong(`target_session_attrs is one of ${Object.keys(demands).join(', ')}`);
   // As in libpq at least 2; 0 and what is no number wait for as long as usual.
   const connectionTimeoutMillis = Math.max(2, Number(given.connect_timeout) || 15) * 1000;
-  const login = { user, database, options, application_name, connectionTimeoutMillis };
+  const login = { user, database, options: given.options, application_name, connectionTimeoutMillis };
   const overNetwork = mode.map((isEncrypted) => (isEncrypted ? encrypted(given, sslmode, env) : plain));
   const places = placesOf(given);
   const routes = rounds.flatMap((demand) =>

@@ -168,10 +168,17 @@ const hashOf = (value: string): string => crypto.createHash('sha256').update(val
 export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly Definition[] {
   const files = fs.existsSync(folder) ? fs.readdirSync(folder).filter((file) => file.endsWith('.sql')) : [];
   return files.sort().map((file) => {
-    const statements = fs.readFileSync(new URL(file, folder), 'utf8');
+    const statements = withColumns(fs.readFileSync(new URL(file, folder), 'utf8'), folder);
     return { kind, name: file.slice(0, -'.sql'.length), hash: hashOf(statements), text: statements };
   });
 }
+
+/** Each `t.{list}` as the columns of `t` that `columns/list.sql` in the folder names. */
+const withColumns = (text: string, folder: URL): string =>
+  text.replace(/\b(\w+)\.\{(\w+)\}/g, (_, table, list) => {
+    const columns = fs.readFileSync(new URL(`columns/${list}.sql`, folder), 'utf8').trimEnd();
+    return columns.replace(/^/gm, `${table}.`).replaceAll('\n', ',\n  ');
+  });
 
 /**
  * What the views are told, as functions of schema `ops`: SQL expressions by signature, e.g. `'UTC'` by

@@ -13,7 +13,8 @@ const page = fs.readFileSync(new URL('../../../docs/warehouse.md', import.meta.u
 const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
 const [grants = '', ...questions] = blocks;
 
-const views = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
+const files = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
+const views = files.filter((file) => file.endsWith('.sql'));
 const promised = views.flatMap((file) => /^bi\.(\w+)\.sql$/.exec(file)?.[1] ?? []).sort();
 
 const { insert, read, shows } = reading(() => loadVocabulary(insert));

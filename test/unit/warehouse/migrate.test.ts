@@ -288,6 +288,19 @@ test('a changed view is replaced in place, or made anew with its grants', async 
   expect(await rowsOf(`select has_table_privilege('pg_monitor', 'public.a_two', 'select')`)).toEqual([true]);
 });
 
+test('a list of columns is each of them, and a longer one makes the view anew', async () => {
+  const view = 'create or replace view public.one as select t.{two}, 3 as c from (select 1 as a, 2 as b) t';
+  const steps = (list: string) => ({
+    folder: folder({ 'views/public.one': view, 'views/columns/two': list }),
+  });
+  await migrate(database.warehouse, [], steps('a\nb as d\n'));
+  const columns = `select string_agg(attname, ' ' order by attnum) from pg_attribute where attrelid = 'public.one'::regclass`;
+  expect(await rowsOf(columns)).toEqual(['a d c']);
+  expect(await migrate(database.warehouse, [], steps('a\nb as d\nb\n'))).toEqual(['views']);
+  expect(await rowsOf(columns)).toEqual(['a d b c']);
+  expect(await rowsOf('select * from public.one')).toEqual([1, 2, 2, 3]);
+});
+
 test('columns that several views have get the comment of their name, and another one when it changes', async () => {
   const { warehouse } = database;
   const file = fs.readFileSync(

@@ -1,0 +1,24 @@
+page_views
+page_views_suppressed as is_page_views_suppressed
+leads
+leads_suppressed as is_leads_suppressed
+add_to_cart
+add_to_cart_suppressed as is_add_to_cart_suppressed
+start_checkout
+start_checkout_suppressed as is_start_checkout_suppressed
+purchases
+purchases_suppressed as is_purchases_suppressed
+products
+products_suppressed as is_products_suppressed
+sign_ups
+sign_ups_suppressed as is_sign_ups_suppressed
+custom_event_1
+custom_event_1_suppressed as is_custom_event_1_suppressed
+custom_event_2
+custom_event_2_suppressed as is_custom_event_2_suppressed
+custom_event_3
+custom_event_3_suppressed as is_custom_event_3_suppressed
+custom_event_4
+custom_event_4_suppressed as is_custom_event_4_suppressed
+custom_event_5
+custom_event_5_suppressed as is_custom_event_5_suppressed

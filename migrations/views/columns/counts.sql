@@ -1,0 +1,16 @@
+impressions
+off_platform_impressions
+streamed_impressions
+clicks
+starts
+first_quartiles
+midpoints
+third_quartiles
+completes
+skips
+unmutes
+video_views
+video_expands
+paid_listens
+streams
+new_listener_streams
