@@ -28,19 +28,22 @@ export async function compare(pool: pg.Pool, truths: Truths): Promise<readonly C
   ];
 }
 
-/** Rows of the lists, rows by day, and the spend, exact to the micro. */
+/** Rows of the lists, rows by day, and the spend in each currency, exact to the micro. */
 async function compareAds(pool: pg.Pool, state: AdsState): Promise<readonly Compared[]> {
   const { rows } = await pool.query<{
     campaigns: number;
     ad_sets: number;
     ads: number;
     days: number;
-    spend: string;
+    spend: Readonly<Record<string, string>>;
   }>(
     `select (select count(*)::int from ads.campaigns) as campaigns, (select count(*)::int from ads.ad_sets) as ad_sets,
        (select count(*)::int from ads.ads) as ads,
        (select count(*)::int from ads.report_daily where entity_type = 'AD') as days,
-       (select sum(spend)::numeric(18,6)::text from ads.report_daily where entity_type = 'AD') as spend`,
+       (select jsonb_object_agg(currency, spend) from (
+          select a.currency_code as currency, sum(spend)::numeric(18,6)::text as spend
+          from ads.report_daily r join ads.ad_accounts a on a.source_id = r.source_id and a.id = r.ad_account_id
+          where entity_type = 'AD' group by 1) sums) as spend`,
   );
   const [found] = rows;
   if (found === undefined) throw new Error('the warehouse returned no row of counts');
@@ -50,7 +53,11 @@ async function compareAds(pool: pg.Pool, state: AdsState): Promise<readonly Comp
     { what: 'ad sets', source: state.adSets.size, warehouse: found.ad_sets },
     { what: 'ads', source: state.ads.size, warehouse: found.ads },
     { what: 'days of ads', source: spent.days, warehouse: found.days },
-    { what: 'spend of ads', source: units(spent.micros), warehouse: found.spend },
+    ...[...spent.micros].map(([currency, micros]) => ({
+      what: `spend of ads, ${currency}`,
+      source: units(micros),
+      warehouse: found.spend[currency] ?? 'none',
+    })),
   ];
 }
 

@@ -38,7 +38,7 @@ from bi.sprints where sprint_state = 'closed' order by end_at desc, sprint_name 
     sql: `select ad_account_name as account, currency, sum(spend)::numeric(18,2) as spend, sum(impressions)::bigint as impressions,
   sum(clicks)::bigint as clicks, round(1000 * sum(spend) / nullif(sum(impressions), 0), 2) as cpm
 from bi.campaign_performance_daily where date_day >= (select max(date_day) - 6 from bi.campaign_performance_daily)
-group by 1, 2 order by 1;`,
+group by ad_account_id, 1, 2 order by 1;`,
   },
   {
     title: 'Which nightly jobs can be relied on?',

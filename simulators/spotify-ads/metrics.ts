@@ -175,12 +175,16 @@ export const lifetimeOf = (state: AdsState, level: Level, id: string): Sums | un
   return sumsOf(state, level, id, Math.floor(first / day) * day, state.clock.now().getTime());
 };
 
-/** What all ads together spent on all days that are over, as reported now, and how many days of ads have numbers. */
-export function spentByDay(state: AdsState): { readonly days: number; readonly micros: bigint } {
+/** What ads spent on all days that are over, as reported now, by currency in its order, and how many days of ads have numbers. */
+export function spentByDay(state: AdsState): {
+  readonly days: number;
+  readonly micros: ReadonlyMap<string, bigint>;
+} {
   const today = Math.floor(state.clock.now().getTime() / day) * day;
   let days = 0;
-  let micros = 0n;
-  for (const ad of state.ads.values())
+  const spent = new Map<string, bigint>();
+  for (const ad of state.ads.values()) {
+    const currency = state.accounts.get(ad.accountId)?.currency ?? '';
     for (let at = Math.floor(ad.createdAt / day) * day; at < today; at += day) {
       const sums = adDay(state, ad, at);
       if (sums === undefined) continue;
@@ -188,7 +192,9 @@ export function spentByDay(state: AdsState): { readonly days: number; readonly m
         .get(`AD ${ad.id} ${new Date(at).toISOString().slice(0, 10)}`)
         ?.get('SPEND');
       days += 1;
-      micros += reported === undefined ? sums.spend : microsOf(reported);
+      const micros = reported === undefined ? sums.spend : microsOf(reported);
+      spent.set(currency, (spent.get(currency) ?? 0n) + micros);
     }
-  return { days, micros };
+  }
+  return { days, micros: new Map([...spent].sort()) };
 }

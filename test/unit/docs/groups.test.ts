@@ -4,6 +4,8 @@ import { recipes } from '../../../docs/bi/cookbook.ts';
 import { examples } from '../../../docs/bi/examples.ts';
 import { dashboards, queriesOf } from '../../../docs/bi/grafana.ts';
 import { metricQuery, metrics } from '../../../docs/bi/metrics.ts';
+import { committed } from '../../../docs/bi/schema.ts';
+import { questions } from '../../../simulators/demo/questions.ts';
 
 const root = new URL('../../../', import.meta.url).pathname;
 const textOf = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
@@ -15,6 +17,7 @@ const queries: readonly string[] = [
   ...examples.map(({ sql }) => sql),
   ...metrics.map(metricQuery),
   ...dashboards.flatMap(queriesOf),
+  ...questions.map(({ sql }) => sql),
   ...globSync('docs/{warehouse,bi/*}.md', { cwd: root }).flatMap(blocks),
   ...globSync('dbt/models/**/*.sql', { cwd: root }).map(textOf),
 ];
@@ -41,4 +44,41 @@ test('a query that groups by a name groups by the id as well, so that equal name
   expect(nameless('select campaign_name from bi.z group by campaign_id, campaign_name')).toEqual([]);
   expect(queries.length).toBeGreaterThan(150);
   expect(queries.filter((query) => nameless(query).length > 0)).toEqual([]);
+});
+
+/** Columns that hold an amount in the currency of their row. */
+const amounts = new Set(
+  committed().views.flatMap(({ columns }) =>
+    columns.filter(({ measure }) => measure?.unit === 'currency').map(({ name }) => name),
+  ),
+);
+
+/** An account has one currency, and so has everything below it. */
+const ofOneCurrency = /\b(currency|(ad_account|campaign|ad_set|ad)_id)\b/;
+
+/** Amounts that a query computes from several rows, where these may be in several currencies. */
+function mixed(query: string): readonly string[] {
+  const aggregates = [...query.matchAll(/\b(?:sum|avg|min|max|order by)\b\s*\(?([^()]*)\)/g)];
+  const words = aggregates
+    .flatMap(([, of = '']) => of.match(/\w+/g) ?? [])
+    .filter((word) => amounts.has(word));
+  if (words.length === 0 || /\bcurrency = ['$]/.test(query)) return [];
+  const [, list = ''] = /select\s+([\s\S]*?)\sfrom\s/.exec(query) ?? [];
+  const outputs = list.split(/,(?![^(]*\))/);
+  const by = /group by ([\w., ]+?)(?= order| limit| having|[^\w., ]|$)/.exec(query)?.[1] ?? '';
+  const columns =
+    by === 'all' ? outputs : by.split(',').map((each) => outputs[Number(each.trim()) - 1] ?? each);
+  return columns.some((column) => ofOneCurrency.test(column)) ? [] : words;
+}
+
+test('a query that sums amounts groups by their currency, or by what has only one', () => {
+  expect(mixed('select sum(spend) from bi.z')).toEqual(['spend']);
+  expect(mixed('select d, currency, avg(z.budget) from bi.z group by 1')).toEqual(['budget']);
+  expect(mixed('select d, sum(revenue) / sum(spend) from bi.z group by d')).toEqual(['revenue', 'spend']);
+  expect(mixed('select d, currency, sum(spend) from bi.z group by 1, 2')).toEqual([]);
+  expect(mixed("select sum(spend) from bi.z where currency = 'EUR'")).toEqual([]);
+  expect([...amounts]).toEqual(
+    expect.arrayContaining(['spend', 'allocated_spend', 'revenue', 'budget', 'cpc']),
+  );
+  expect(queries.filter((query) => mixed(query).length > 0)).toEqual([]);
 });
