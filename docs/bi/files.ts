@@ -5,6 +5,7 @@ import { cubeFile } from './cube.ts';
 import { exposuresFile, sourcesFile } from './dbt.ts';
 import { dashboardFile, dashboards } from './grafana.ts';
 import { metricsFile, metricsPage } from './metrics.ts';
+import { databaseFile } from './row-types.ts';
 import { schemaFile } from './schema.ts';
 
 /** Text by path, from the root of the project. */
@@ -14,6 +15,7 @@ export async function contractFiles(pool: Pick<Pool, 'query'>): Promise<Readonly
   const shown = { ...contract, views: contract.views.filter(({ name }) => !name.startsWith('bi_pii.')) };
   return new Map([
     ['docs/bi/bi.schema.json', schemaFile(contract)],
+    ['docs/bi/database.d.ts', await databaseFile(pool)],
     ['docs/bi/metrics.md', metricsPage()],
     ['docs/bi/metrics.yml', metricsFile()],
     ['docs/bi/cube.yml', cubeFile(shown)],
