@@ -63,7 +63,7 @@ select
   r.is_final,
   r._synced_at as synced_at
 from ads.report_daily r
-join ops.sources s on s.source_id = r.source_id
+left join ops.sources s on s.source_id = r.source_id
 left join ads.ad_accounts ac on ac.source_id = r.source_id and ac.id = r.ad_account_id
 -- An aggregate has one row whatever it finds: queries that read no converted amount do not look rates up.
 left join lateral (

@@ -2,7 +2,7 @@ create or replace view bi.comments with (security_barrier) as
 select
   s.name as source,
   c.id::text as comment_id,
-  c.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -17,7 +17,7 @@ select
   (c.created_at at time zone ops.reporting_time_zone())::date as created_date,
   c._synced_at as synced_at
 from tracker.comments c
-join ops.sources s on s.source_id = c.source_id
+left join ops.sources s on s.source_id = c.source_id
 join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id

@@ -22,7 +22,7 @@ from (
     case when f.is_done then f.last_done_at end as resolved_at
   from tracker.shown_issues i
   join tracker.issue_facts f on f.source_id = i.source_id and f.issue_id = i.id
-  join ops.sources s on s.source_id = i.source_id
+  left join ops.sources s on s.source_id = i.source_id
   where (i.source_id, i.issue_type_id) in (
       select t.source_id, t.id
       from ref.incident_rules r

@@ -3,7 +3,7 @@ select
   s.name as source,
   c.history_id::text as history_id,
   c.item as item_number,
-  c.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -28,7 +28,7 @@ select
   case when not old.is_hidden then c.from_id end as old_id,
   case when not new.is_hidden then c.to_id end as new_id
 from tracker.issue_changelog c
-join ops.sources s on s.source_id = c.source_id
+left join ops.sources s on s.source_id = c.source_id
 join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id

@@ -20,7 +20,7 @@ select
     case when n.number = 0 or abs(n.number) between 1e-300 and 1e300 then n.number end
   )::double precision as value_number
 from tracker.shown_issues i
-join ops.sources s on s.source_id = i.source_id
+left join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 cross join lateral jsonb_each(i.custom_fields) as e (field_id, value)
 cross join lateral jsonb_array_elements(

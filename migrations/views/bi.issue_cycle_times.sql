@@ -1,7 +1,7 @@
 create or replace view bi.issue_cycle_times with (security_barrier) as
 select
   s.name as source,
-  f.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -44,7 +44,7 @@ select
   f.status_changes::bigint as status_changes,
   f.is_done
 from tracker.issue_facts f
-join ops.sources s on s.source_id = f.source_id
+left join ops.sources s on s.source_id = f.source_id
 join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;

@@ -36,7 +36,7 @@ from (
   union all
   select
     s.name,
-    v.issue_id::text,
+    i.id::text,
     i.key,
     i.project_id::text,
     p.key,
@@ -92,7 +92,7 @@ from (
     v.is_inferred
   from tracker.issue_value_intervals v
   join tracker.shown_issues i on i.source_id = v.source_id and i.id = v.issue_id
-  join ops.sources s on s.source_id = i.source_id
+  left join ops.sources s on s.source_id = i.source_id
   left join tracker.users u on u.source_id = v.source_id and u.id = v.value_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   where v.valid_to is null or v.valid_to > v.valid_from
@@ -138,7 +138,7 @@ from (
     where not w.is_list
     group by w.source_id, w.field_name
   ) f on f.source_id = i.source_id
-  join ops.sources s on s.source_id = i.source_id
+  left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   cross join lateral (
     select

@@ -36,7 +36,7 @@ cross join lateral (
     end ilike r.pattern collate ops.any_case
   ) as blocks
 ) b
-join ops.sources s on s.source_id = l.source_id
+left join ops.sources s on s.source_id = l.source_id
 join tracker.shown_issues i on i.source_id = l.source_id and i.id = l.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id

@@ -1,7 +1,7 @@
 create or replace view bi.issue_status_history with (security_barrier) as
 select
   s.name as source,
-  h.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -32,7 +32,7 @@ select
   )::numeric(18,3) as days_in_status,
   h.is_inferred
 from tracker.issue_status_intervals h
-join ops.sources s on s.source_id = h.source_id
+left join ops.sources s on s.source_id = h.source_id
 join tracker.shown_issues i on i.source_id = h.source_id and i.id = h.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id

@@ -104,7 +104,7 @@ select
   ep.id::text as epic_issue_id,
   coalesce(de.key, case when oe.id is null then un.epic_key end) as direct_epic_issue_key
 from tracker.shown_issues i
-join ops.sources s on s.source_id = i.source_id
+left join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
 left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id

@@ -5,7 +5,7 @@ select
   sp.name as sprint_name,
   sp.state as sprint_state,
   sp.board_id::text as board_id,
-  f.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -35,7 +35,7 @@ select
     when f.is_committed or f.is_added then coalesce(f.points_out, 0) - coalesce(f.points_in, 0)
   end::numeric(18,4) as reestimated_points
 from tracker.sprint_issue_facts f
-join ops.sources s on s.source_id = f.source_id
+left join ops.sources s on s.source_id = f.source_id
 join tracker.shown_sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id and sp._deleted_at is null
 join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id

@@ -51,7 +51,7 @@ select
     else first.failed_at
   end as first_failed_at
 from workflow.dag_runs r
-join ops.sources s on s.source_id = r.source_id
+left join ops.sources s on s.source_id = r.source_id
 left join workflow.dags d on d.source_id = r.source_id and d.name = r.dag_name
 -- Each of these gives one row: a query that does not ask for its columns does not run it.
 left join lateral (

@@ -30,7 +30,7 @@ join workflow.dag_runs r
   on r.source_id = t.source_id
     and r.dag_name = t.dag_name
     and r.dag_run_id = t.dag_run_id
-join ops.sources s on s.source_id = t.source_id
+left join ops.sources s on s.source_id = t.source_id
 left join lateral (
   select coalesce((array_agg(p.role order by length(p.dag_pattern) desc, p.dag_pattern collate "C"))[1], 'other') as dag_role
   from ref.dag_roles p

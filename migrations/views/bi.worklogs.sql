@@ -2,7 +2,7 @@ create or replace view bi.worklogs with (security_barrier) as
 select
   s.name as source,
   w.id::text as worklog_id,
-  w.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,
   p.key as project_key,
@@ -23,7 +23,7 @@ select
   w.updated_at,
   w._synced_at as synced_at
 from tracker.worklogs w
-join ops.sources s on s.source_id = w.source_id
+left join ops.sources s on s.source_id = w.source_id
 join tracker.shown_issues i on i.source_id = w.source_id and i.id = w.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id

@@ -2,11 +2,11 @@ create or replace view bi_pii.comments with (security_barrier) as
 select
   s.name as source,
   c.id::text as comment_id,
-  c.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   case when c.visibility is null then c.body end as body
 from tracker.comments c
-join ops.sources s on s.source_id = c.source_id
+left join ops.sources s on s.source_id = c.source_id
 join tracker.shown_issues i on i.source_id = c.source_id and i.id = c.issue_id
 where c._deleted_at is null;
 

@@ -2,11 +2,11 @@ create or replace view bi_pii.worklogs with (security_barrier) as
 select
   s.name as source,
   w.id::text as worklog_id,
-  w.issue_id::text as issue_id,
+  i.id::text as issue_id,
   i.key as issue_key,
   case when w.visibility is null then w.comment end as work_comment
 from tracker.worklogs w
-join ops.sources s on s.source_id = w.source_id
+left join ops.sources s on s.source_id = w.source_id
 join tracker.shown_issues i on i.source_id = w.source_id and i.id = w.issue_id
 where w._deleted_at is null;
 

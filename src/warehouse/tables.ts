@@ -99,7 +99,7 @@ function tablesOf(table: DeclaredTable): readonly Made[] {
 
 /** The name that Postgres itself would give: names have at most 63 bytes. */
 const indexName = (table: string, on: string): string =>
-  `${[table, ...(/\((.*?)\)/.exec(on)?.[1] ?? '').split(', ')].join('_').slice(0, 59)}_idx`;
+  `${[table, ...(/\w[\w, ]*/.exec(on)?.[0] ?? '').split(', ')].join('_').slice(0, 59)}_idx`;
 
 /**
  * The statements that make a table, or add what an existing one lacks. A column that may not be null and has no default is added as one that

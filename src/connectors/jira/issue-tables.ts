@@ -77,7 +77,9 @@ export const issues = readable('issues', 'Issues, one row each, as last read.', 
 }).with({
   order: 'updated_at',
   wide: true,
-  indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
+  // Not the source first: nearly all issues have the same one, and the planner would walk such an index for all of them.
+  // Views of bi give the id as text.
+  indexes: ['(key, source_id)', '(project_id, source_id)', '((id::text))', '(updated_at)'],
   // Objects that have rows of their own, what the caller did, and times in words.
   prefix: 'fields.',
   ignored: [

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { questions } from '../../../bench/questions.ts';
 import { loadVocabulary, reading, readWhole, relations } from './reading.ts';
 
 /**
@@ -64,6 +65,32 @@ test('read whole, no view handles rows by the square of its tables', async () =>
   }
 });
 
+test('no question that joins views handles rows by the square of its tables', async () => {
+  const [[rows] = []] = await table(
+    `select sum(reltuples)::integer from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'tracker' and relkind = 'r'`,
+  );
+  for (const { what, sql } of questions) {
+    const handled = (await nodesOf(sql)).reduce((sum, node) => sum + handledBy(node), 0);
+    expect([what, handled < 50 * Number(rows)]).toEqual([what, true]);
+  }
+});
+
+test('the planner counts on as many rows of a view as it has, also with several sources', async () => {
+  const filled = [
+    'issues',
+    'issue_status_history',
+    'issue_cycle_times',
+    'worklogs',
+    'comments',
+    'issue_labels',
+  ];
+  for (const name of [...filled, 'issue_changes']) {
+    const [whole] = await nodesOf(`select * from bi.${name}`);
+    const ratio = Number(whole?.['Plan Rows']) / Number(whole?.['Actual Rows']);
+    expect([name, ratio > 0.7 && ratio < 1.4, ratio]).toEqual([name, true, ratio]);
+  }
+});
+
 const byIssue = [
   ...['issues', 'issue_status_history', 'issue_cycle_times', 'sprint_issues', 'worklogs', 'comments'],
   ...['issue_changes', 'issue_labels', 'issue_custom_fields'],
@@ -80,6 +107,17 @@ test('filtered by one issue, no view scans a large table', async () => {
   }
 });
 
+test('filtered by the id of one issue, which is text in bi, no view scans a large table', async () => {
+  const views =
+    await read(`select relname from pg_class c where relnamespace = 'bi'::regnamespace and relkind = 'v'
+    and exists (select from pg_attribute where attrelid = c.oid and attname = 'issue_id')`);
+  expect(views.length).toBeGreaterThan(10);
+  for (const name of views) {
+    const plan = await planOf(`select t from (select * from bi.${name} where issue_id = '18') t`);
+    expect([name, plan.match(largeScan)?.[0]]).toEqual([name, undefined]);
+  }
+});
+
 test('filtered by one project, no view sorts or windows the changes of the others', async () => {
   const flow = ['throughput_weekly', 'cumulative_flow_daily', 'sprint_issues'];
   const views = ['issue_status_history', 'issue_cycle_times', ...flow];
@@ -93,6 +131,7 @@ test('filtered by one project, no view sorts or windows the changes of the other
 /** A node of a plan that ran, as `explain (analyze, format json)` prints it. */
 interface PlanNode {
   readonly 'Node Type': string;
+  readonly 'Plan Rows': number;
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
