@@ -88,7 +88,7 @@ const walBytes = async (): Promise<number> => {
 
 /** What the server still does for the rows of an earlier run (autovacuum, hint bits) is done now: the next run, in whichever database, has its own work only. */
 async function settled({ pool }: Warehouse): Promise<void> {
-  await pool.query('vacuum (analyze)');
+  await pool.query('vacuum');
 }
 
 /** Takes away the triggers that keep stored facts. */
