@@ -16,9 +16,9 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2885,
   'connectors/dagu': 941,
   'connectors/connector.ts': 116,
-  engine: 2944,
+  engine: 2938,
   load: 1526,
-  queries: 812,
+  queries: 801,
   bi: 438,
   warehouse: 1250,
   embedded: 446,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_390;
+export const limit = 25_373;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

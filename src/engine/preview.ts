@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { rowsOf } from '../queries/db.ts';
+import { query } from '../queries/db.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
 import type { WalkPlan } from './state/walk-state.ts';
@@ -41,8 +40,9 @@ export async function plan(
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
   const { signal, source, warehouse } = deps;
-  const query = sql<{ id: number }>`select source_id as id from ops.sources where name = ${source.name}`;
-  const [{ id: sourceId } = { id: 0 }] = await rowsOf(query, warehouse.db);
+  const sources = await query(warehouse.db)<{ id: number }>`
+    select source_id as id from ops.sources where name = ${source.name}`;
+  const [{ id: sourceId } = { id: 0 }] = sources;
   const { clock } = await source.preflight(signal);
   const run = { sourceId, runId: '0', pipeline: source.name, kind: 'sync' } as const;
   const context = { deps, run, clock, now: () => clock ?? new Date(), signal };

@@ -1,5 +1,6 @@
 /** Read-only questions about the past: everything in this room only selects. Rows come in the shape in which they are handed out. */
 import { CamelCasePlugin, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
+import { type Counts, noCounts } from '../core/run.ts';
 
 /** Whatever can run a query: the warehouse's Kysely, or a transaction of it. */
 export type Db = QueryExecutorProvider;
@@ -16,26 +17,10 @@ export const query =
 export const rowsOf = async <R>(query: RawBuilder<R>, db: Db): Promise<readonly R[]> =>
   (await query.execute(db)).rows;
 
+export type Counters = Counts & { readonly deleted: number };
+
 /** What of records is counted, as the columns of `ops.runs` and `ops.run_streams` are called. */
-export const counters = [
-  'received',
-  'inserted',
-  'updated',
-  'unchanged',
-  'deduplicated',
-  'superseded',
-  'rejected',
-  'deleted',
-] as const;
-
-export type Counters = Readonly<Record<(typeof counters)[number], number>>;
-
-/** Expected (the source's total; null where it states none), fetched, landed. */
-export interface Receipt {
-  readonly expected: number | null;
-  readonly fetched: number;
-  readonly landed: number;
-}
+export const counters = [...Object.keys(noCounts), 'deleted'] as (keyof Counters)[];
 
 /** What went wrong: the class of the failure, and one line. */
 export type Failure = { readonly code: string; readonly message: string } | null;

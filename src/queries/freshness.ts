@@ -1,6 +1,8 @@
 /** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
+
+import type { Receipt } from '../core/run.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
-import { type Db, query, type Receipt, receiptOf } from './db.ts';
+import { type Db, query, receiptOf } from './db.ts';
 import type { RunLine } from './run-history.ts';
 
 /**

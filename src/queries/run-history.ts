@@ -1,6 +1,7 @@
 /** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Counters, Db, Failure, Receipt } from './db.ts';
+import type { Receipt } from '../core/run.ts';
+import type { Counters, Db, Failure } from './db.ts';
 import { countsOf, errorOf, query, receiptOf } from './db.ts';
 
 export interface RunLine {

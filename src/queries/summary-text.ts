@@ -1,8 +1,8 @@
 /** The state of everything in words, failures first: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../core/format.ts';
-import type { StreamReport } from '../core/run.ts';
+import type { Receipt, StreamReport } from '../core/run.ts';
 import { endsSoon } from '../core/token-end.ts';
-import type { Db, Receipt } from './db.ts';
+import type { Db } from './db.ts';
 import { type IllPipeline, illPipelines, type StreamState, streamStates } from './freshness.ts';
 import { judged, lastWhole, type RunLine, recentRuns } from './run-history.ts';
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { plural } from '../../core/format.ts';
 import type { Stream } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
-import { type Db, rowsOf } from '../../queries/db.ts';
+import { type Db, query } from '../../queries/db.ts';
 import type { Walk } from './walk-state.ts';
 
 export interface Coverage {
@@ -33,9 +33,11 @@ export interface Checkpoint {
 
 /** The stored watermark of a stream, if a walk over it was ever completed. */
 export async function checkpointOf(db: Db, sourceId: number, stream: string) {
-  const query = sql<Checkpoint>`select watermark, full_at as "fullAt", scope, fields from ops.checkpoints
+  const [checkpoint] = await query(
+    db,
+  )<Checkpoint>`select watermark, full_at, scope, fields from ops.checkpoints
     where source_id = ${sourceId} and stream = ${stream}`;
-  return (await rowsOf(query, db))[0];
+  return checkpoint;
 }
 
 const readBy = '\nread by ';

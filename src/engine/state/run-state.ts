@@ -6,7 +6,7 @@ import type { HttpCounters, Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { formatInstant, type Instant } from '../../core/time.ts';
 import type { Session } from '../../load/session.ts';
-import { type Counters, counters, type Db, rowsOf } from '../../queries/db.ts';
+import { type Counters, counters, type Db, query, rowsOf } from '../../queries/db.ts';
 import { rowCount } from '../../queries/stream-history.ts';
 
 /** A run while it goes. */
@@ -29,7 +29,7 @@ export async function registerSource(
   const all = streams.map(({ name, about, endpoint, table }) => {
     return { name, target: nameOf(table), about, endpoint, excluded: excluded.has(name) };
   });
-  const statement = sql<{ id: number }>`with source as (
+  const [source] = await query(db)<{ id: number }>`with source as (
       insert into ops.sources as s (name, kind, base_url) values (${name}, ${kind}, ${baseUrl})
       on conflict (name) do update set base_url = s.base_url returning source_id),
     listed as (
@@ -39,7 +39,6 @@ export async function registerSource(
       on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
         endpoint = excluded.endpoint, excluded = excluded.excluded)
     select source_id as id from source`;
-  const [source] = await rowsOf(statement, db);
   if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   return source.id;
 }
@@ -66,17 +65,17 @@ export async function markStream(
 export async function wasRead(db: Db, sourceId: number, { name, table }: Stream): Promise<boolean> {
   // Rows without a hash come from other streams that name the entity.
   const own = table.entity ? sql`t._row_hash is not null` : sql`true`;
-  const query = sql`select from ops.streams s
+  const found = sql`select from ops.streams s
     where source_id = ${sourceId} and stream = ${name} and state = 'available' and exists (
       select from ${sql.id(table.schema, table.name)} t where t.source_id = s.source_id and ${own})`;
-  return (await rowsOf(query, db)).length > 0;
+  return (await rowsOf(found, db)).length > 0;
 }
 
 /** Whether the stream has rejects that wait for a good version. */
 export async function hasOpenRejects(db: Db, sourceId: number, stream: string): Promise<boolean> {
-  const query = sql`select from ops.rejects
+  const rejects = await query(db)`select from ops.rejects
     where source_id = ${sourceId} and stream = ${stream} and status = 'open' limit 1`;
-  return (await rowsOf(query, db)).length > 0;
+  return rejects.length > 0;
 }
 
 /** What the row of a run says from its beginning. */
@@ -100,8 +99,7 @@ interface RunRow {
  */
 export async function beginRun(db: Db, run: Begun, baseUrl: string): Promise<RunRow> {
   const { pipeline, sourceId, kind, trigger, version, epoch, params } = run;
-  const [row] = await rowsOf(
-    sql<RunRow>`with present as (
+  const [row] = await query(db)<RunRow>`with present as (
       select run_id from ops.runs where pipeline = ${pipeline} and epoch = ${epoch}::bigint and status = 'running'),
     made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
       select ${pipeline}, ${sourceId}, ${kind}, ${trigger}, 'running', ${JSON.stringify(params)}::jsonb,
@@ -112,10 +110,8 @@ export async function beginRun(db: Db, run: Begun, baseUrl: string): Promise<Run
     moved as (update ops.sources s set base_url = ${baseUrl} from ops.sources old
       where s.source_id = ${sourceId} and old.source_id = s.source_id and old.base_url <> ${baseUrl}
       returning old.base_url)
-    select run_id::text as "runId", (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros,
-      (select base_url from moved) as "movedFrom" from run`,
-    db,
-  );
+    select run_id::text, (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros,
+      (select base_url from moved) as moved_from from run`;
   if (row === undefined) throw new Error(`ops.runs gave no id for ${pipeline}`);
   return row;
 }
@@ -197,14 +193,11 @@ export async function finishStream(
 ): Promise<Done | undefined> {
   const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
-  const [done] = await rowsOf(
-    sql<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
+  const [done] = await query(db)<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
       fetched = ${receipt.fetched}, landed = ${receipt.landed}, rows = ${rows?.live ?? null}
     where run_id = ${run.runId}::bigint and stream = ${stream}
-    returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`,
-    db,
-  );
+    returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`;
   if (done === undefined) return undefined;
   const { deleted, ...counts } = done;
   return { counts, deleted };

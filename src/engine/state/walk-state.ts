@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
 import type { Partition, Slice, WalkEnd, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
-import { type Db, rowsOf } from '../../queries/db.ts';
+import { type Db, query } from '../../queries/db.ts';
 
 /** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
 export interface WalkPlan {
@@ -27,8 +27,8 @@ export interface Walk {
   readonly isOpen: boolean;
 }
 
-const walkColumns = sql.raw(`walk_id::text as "walkId", kind, words, source_clock as clock,
-  opened_at::text as opened, status = 'open' as "isOpen"`);
+const walkColumns = sql.raw(`walk_id::text, kind, words, source_clock as clock,
+  opened_at::text as opened, status = 'open' as is_open`);
 
 /** A slice that is still to be read. */
 export interface OpenSlice {
@@ -52,11 +52,10 @@ export const sliceOf = (partition?: Partition | null, window?: Window): Slice =>
 
 /** The open walks of a stream, and the last that was complete (no backfill), in the order of their opening. */
 export async function walksOf(db: Db, sourceId: number, stream: string): Promise<readonly Walk[]> {
-  const query = sql<Walk>`select ${walkColumns} from ops.walks w
+  return await query(db)<Walk>`select ${walkColumns} from ops.walks w
     where source_id = ${sourceId} and stream = ${stream} and (status = 'open' or walk_id = (
       select max(walk_id) from ops.walks d where d.source_id = w.source_id and d.stream = w.stream
         and d.status = 'done' and d.kind <> 'backfill')) order by w.walk_id`;
-  return rowsOf(query, db);
 }
 
 interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'> {
@@ -69,12 +68,14 @@ interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'> {
 /** The slices of a walk in the order in which they were added; those that were cut are left out. */
 export async function slicesOf(db: Db, walkId: string | undefined): Promise<readonly WalkSlice[]> {
   if (walkId === undefined) return [];
-  const query = sql<SliceRow>`select slice_id::text as "sliceId", partition, coalesce(partition, '{}')::text as owner,
+  const rows = await query(
+    db,
+  )<SliceRow>`select slice_id::text, partition, coalesce(partition, '{}')::text as owner,
       w.field, s.window_from as "from", s.window_to as "to",
       case s.status when 'done' then 'read' when 'absent' then 'refused' else 'unread' end as state
     from ops.slices s join ops.walks w using (walk_id)
     where walk_id = ${walkId}::bigint and s.status <> 'split' order by s.slice_id`;
-  return (await rowsOf(query, db)).map(({ sliceId, owner, state, partition, field, from, to }) => {
+  return rows.map(({ sliceId, owner, state, partition, field, from, to }) => {
     const window = field === null ? undefined : { field, ...(from && { from }), ...(to && { to }) };
     return { sliceId, owner, state, slice: sliceOf(partition, window) };
   });
@@ -106,7 +107,7 @@ export async function openWalk(
   kept: readonly OpenSlice[] = [],
 ): Promise<Walk> {
   const { field = null, from = null, to = null } = window ?? {};
-  const query = sql<Walk>`with walk as (
+  const [walk] = await query(db)<Walk>`with walk as (
       insert into ops.walks (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
       values (${run.sourceId}, ${stream}, ${kind}, ${words}, ${clock ?? null}, ${field}, ${from}, ${to},
         ${fields ?? null}::text[], ${run.runId}::bigint) returning *),
@@ -116,7 +117,6 @@ export async function openWalk(
       where s.slice_id = any (${kept.map(({ sliceId }) => sliceId)}::bigint[])),
     added as (${insertSlices(slices)})
     select ${walkColumns} from walk`;
-  const [walk] = await rowsOf(query, db);
   if (walk === undefined) throw new Error(`no walk of ${stream} was opened`);
   return walk;
 }
@@ -159,12 +159,11 @@ export async function splitSlice(
   { sliceId, owner }: OpenSlice,
   parts: readonly Slice[],
 ): Promise<readonly OpenSlice[]> {
-  const query = sql<{ sliceId: string }>`with walk as (
+  const rows = await query(trx)<{ sliceId: string }>`with walk as (
       update ops.slices set status = 'split', finished_at = now()
       where slice_id = ${sliceId}::bigint and ${unread} returning walk_id),
     added as (${insertSlices(parts)})
-    select slice_id::text as "sliceId" from added order by added.slice_id`;
-  const rows = await rowsOf(query, trx);
+    select slice_id::text from added order by added.slice_id`;
   if (rows.length === 0) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
   return parts.flatMap((slice, at) => (rows[at] ? [{ ...rows[at], owner, slice, isPart: true }] : []));
 }
