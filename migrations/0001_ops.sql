@@ -22,16 +22,18 @@ comment on column ops.definitions.applied_at is 'When it was applied last (UTC).
 create table ops.sources (
   source_id smallint generated always as identity primary key,
   name text not null unique,
-  kind text not null check (kind in ('tracker', 'ads', 'workflow')),
+  kind text not null,
   base_url text not null,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  token_ends_at timestamptz
 );
 comment on table ops.sources is 'The systems that are read. source_id leads every key of the synced tables.';
 comment on column ops.sources.source_id is 'Key.';
 comment on column ops.sources.name is 'The pipeline that reads it, e.g. tracker.';
-comment on column ops.sources.kind is 'tracker, ads or workflow.';
+comment on column ops.sources.kind is 'The schema of its tables, e.g. tracker.';
 comment on column ops.sources.base_url is 'Where it was last read from; no credentials.';
 comment on column ops.sources.created_at is 'When it was first configured here.';
+comment on column ops.sources.token_ends_at is 'When the token ends that the last run signed in with; null where that is not known.';
 
 create table ops.leases (
   pipeline text primary key,
@@ -309,17 +311,19 @@ create table ops.rejects (
   attempts integer not null default 1,
   status text not null default 'open' check (status in ('open', 'resolved', 'replayed')),
   resolved_at timestamptz,
-  unique (source_id, stream, record_key, sha256)
+  part text not null default '',
+  given jsonb,
+  unique (source_id, stream, part, record_key, sha256)
 );
 create index on ops.rejects (last_seen_at desc);
 create index on ops.rejects (source_id, stream, record_key) where status = 'open';
-comment on table ops.rejects is 'Dead letters: records that could not become rows, with their exact bytes. Nothing is dropped silently.';
+comment on table ops.rejects is 'Dead letters: records, and parts of records, that could not become rows, with their exact bytes. Nothing is dropped silently.';
 comment on column ops.rejects.reject_id is 'Key.';
 comment on column ops.rejects.source_id is 'The source.';
 comment on column ops.rejects.stream is 'The stream.';
-comment on column ops.rejects.record_key is 'The record''s key, if it could be read; else empty.';
+comment on column ops.rejects.record_key is 'The key of the record, also of the one that a part belongs to, if it could be read; else empty.';
 comment on column ops.rejects.sha256 is 'Digest of the payload: the same record rejected again is the same row.';
-comment on column ops.rejects.payload is 'The record exactly as received.';
+comment on column ops.rejects.payload is 'The record or part exactly as received.';
 comment on column ops.rejects.truncated is 'True if the payload was too large to keep whole; sha256 is of the whole.';
 comment on column ops.rejects.stage is 'transform or encode.';
 comment on column ops.rejects.code is 'Class of the reason, e.g. bad_instant.';
@@ -333,6 +337,8 @@ comment on column ops.rejects.last_seen_at is 'When it was met last.';
 comment on column ops.rejects.attempts is 'In how many runs it was met.';
 comment on column ops.rejects.status is 'open, resolved (a good version landed, another bad one took its place, or a complete listing shows it no more) or replayed (landed from here).';
 comment on column ops.rejects.resolved_at is 'When it stopped being open.';
+comment on column ops.rejects.part is 'Which part of the record this is, e.g. comments: the record itself was loaded. Empty: the record itself.';
+comment on column ops.rejects.given is 'What a part needs besides its bytes to be tried again, e.g. the key of its record.';
 
 create table ops.schema_changes (
   change_id bigint generated always as identity primary key,
@@ -403,3 +409,39 @@ comment on column ops.unseen.source_id is 'ops.sources.';
 comment on column ops.unseen.stream is 'The stream, as in ops.streams.';
 comment on column ops.unseen.key is 'The key of the row in the table of the stream, as text.';
 comment on column ops.unseen.since is 'When a reconciliation first missed it (UTC).';
+
+-- Unlogged: written many times a second, and nothing in it is worth the WAL. A crash of the server empties it: limits start afresh, and a
+-- pause that was forgotten is asked for again by the source.
+create unlogged table ops.budgets (
+  key text primary key,
+  free_at timestamptz not null
+);
+comment on table ops.budgets is 'Rate limits and pauses of the sources, shared by all processes. Requests are taken from the future (GCRA): each take moves free_at on. Unlogged: a crash of the server empties it.';
+comment on column ops.budgets.key is 'Key. A rate limit: its name and the base URL of the source. A pause: the base URL, followed by method and endpoint where only they pause.';
+comment on column ops.budgets.free_at is 'By the database clock: when the next request may leave.';
+
+-- Which slice wrote a row: `_run_id` and `_synced_at` of a row lead to the batch that it came with.
+create table ops.batches (
+  batch_id bigint generated always as identity primary key,
+  slice_id bigint not null,
+  run_id bigint not null,
+  moments timestamptz[] not null
+);
+create index on ops.batches (run_id);
+comment on table ops.batches is 'Records of a slice that were committed together; kept as long as the slice. It says which slice wrote a row.';
+comment on column ops.batches.batch_id is 'Key.';
+comment on column ops.batches.slice_id is 'The slice, see ops.slices.';
+comment on column ops.batches.run_id is 'The run that committed it, as in _run_id of its rows.';
+comment on column ops.batches.moments is 'What its rows have as _synced_at: when each of its pages was read, and last the moment of the commit, which rows removed by it and parts of records have.';
+
+-- What a source renews and must find again, such as a refresh token, sealed with TIDEMARK_SECRET_KEY.
+create table ops.kept_secrets (
+  name text primary key,
+  sealed bytea,
+  kept_at timestamptz not null default now()
+);
+comment on table ops.kept_secrets is 'Refresh tokens that a source renewed, encrypted with TIDEMARK_SECRET_KEY. No reader sees them.';
+comment on column ops.kept_secrets.name is 'The pipeline.';
+comment on column ops.kept_secrets.sealed is 'AES-256-GCM: nonce of 12 bytes, tag of 16, then the text. Null until a first token was kept.';
+comment on column ops.kept_secrets.kept_at is 'When it was last renewed.';
+revoke all on ops.kept_secrets from public;

@@ -33,12 +33,31 @@ $$;
 comment on function ops.slug(text) is 'Words as part of a name that needs no quotes: letters without accents, digits and underscores; empty where nothing is left.';
 
 -- Bodies that Postgres parses now: readers of bi may not look names up in ops.
+-- Rich text keeps addresses and labels as the descriptions of issues do: links behind words, smart links, macros, media,
+-- mentions without a name, dates.
 create function ops.element_text(value jsonb) returns text immutable parallel safe
   begin atomic select case
     when jsonb_typeof(value) <> 'object' then value #>> '{}'
     when jsonb_typeof(value -> 'content') = 'array' then (
       select trim(E'\n' from regexp_replace(string_agg(
-        case when node ->> 'type' in ('paragraph', 'heading', 'hardBreak', 'codeBlock') then E'\n' else node ->> 'text' end, ''
+        case
+          when node ->> 'type' in (
+            'paragraph', 'heading', 'hardBreak', 'codeBlock', 'blockCard', 'embedCard', 'mediaSingle', 'mediaGroup',
+            'extension', 'bodiedExtension', 'expand', 'tableRow', 'taskItem', 'decisionItem'
+          ) then E'\n'
+          when node ->> 'type' = 'mention' and not node -> 'attrs' ? 'text' then '@' || (node -> 'attrs' ->> 'id')
+          when node ->> 'type' = 'date' and node -> 'attrs' ->> 'timestamp' ~ '^[0-9]{1,14}$'
+            then (date '1970-01-01' + ((node -> 'attrs' ->> 'timestamp')::bigint / 86400000)::integer)::text
+          -- Of a text its link; of attributes what they say: `$.**` comes to both.
+          else concat_ws(
+            ' ', node ->> 'title', coalesce(node ->> 'text', node ->> 'shortName'), node ->> 'name', node ->> 'alt',
+            node ->> 'url',
+            '(' || nullif(
+              jsonb_path_query_first(node, 'strict $.marks[*] ? (@.type == "link").attrs.href', '{}', true) #>> '{}',
+              node ->> 'text'
+            ) || ')'
+          )
+        end, ''
       ), E'\n+', E'\n', 'g'))
       from jsonb_path_query(value, 'strict $.**') node
       where jsonb_typeof(node) = 'object'
@@ -93,7 +112,7 @@ create function ops.column_type(kind text) returns text immutable parallel safe 
 comment on function ops.column_type(text) is 'The type of column for a kind of custom field.';
 
 -- Tables are read here and not in functions, which would read them with the rights of the reader.
-create function ops.column_expression(kind text, field_id text, source_id smallint) returns text
+create function ops.shown_column_expression(kind text, field_id text, source_id smallint) returns text
   language sql immutable parallel safe as $outer$
   select format(
     case kind
@@ -134,6 +153,32 @@ create function ops.column_expression(kind text, field_id text, source_id smalli
     end,
     field_id, source_id
   )
+$outer$;
+comment on function ops.shown_column_expression(text, text, smallint) is 'The SQL of a column for a custom field, with t for tracker.issues.';
+
+-- A column for a link to an epic or to a parent is null where bi does not show the issue that it names.
+create function ops.column_expression(kind text, field_id text, source_id smallint) returns text
+  language plpgsql stable as $outer$
+begin
+  return case
+    when exists (
+      select
+      from tracker.fields f
+      where f.source_id = $3 and f.id = $2
+        and f.schema_custom in ('com.pyxis.greenhopper.jira:gh-epic-link', 'com.atlassian.jpo:jpo-custom-field-parent')
+    ) then format(
+      $$case when not exists (
+        select from tracker.hidden_keys k
+        where k.source_id = %2$s
+          and k.key = coalesce(
+            t.custom_fields #>> '{%1$s,key}', t.custom_fields #>> '{%1$s,data,key}', t.custom_fields ->> '%1$s'
+          )
+      ) then %3$s end$$,
+      $2, $3, ops.shown_column_expression($1, $2, $3)
+    )
+    else ops.shown_column_expression($1, $2, $3)
+  end;
+end
 $outer$;
 comment on function ops.column_expression(text, text, smallint) is 'The SQL of a column for a custom field, with t for tracker.issues.';
 

@@ -139,8 +139,9 @@ async function planOf(
   for (const { kind, name, hash, version: by } of await appliedIn(db)) {
     applied.set(name, hash);
     if (kind === 'view' && !hashes.has(name)) former.push(name);
-    const isNewer = by.localeCompare(version, 'en', { numeric: true }) > 0;
-    if (hashes.get(name) !== hash && (isNewer || (kind === 'step' && !hashes.has(name))))
+    // A step that another one names has become part of it.
+    const isUnknown = kind === 'step' && !hashes.has(name) && !wanted.some(({ text }) => text.includes(name));
+    if (isUnknown || (hashes.get(name) !== hash && by.localeCompare(version, 'en', { numeric: true }) > 0))
       throw new Misconfigured(
         `the warehouse was made by a newer Tidemark (it has ${name} of ${by}) than this version, ${version}: update Tidemark`,
       );

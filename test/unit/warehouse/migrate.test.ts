@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 afterEach(() =>
-  database.warehouse.pool.query(`drop schema if exists ops, orchestration, tracker, ads, workflow, bi, lab, public cascade;
+  database.warehouse.pool.query(`drop schema if exists ops, tracker, ads, workflow, ref, bi, bi_pii, lab, public cascade;
     create schema public`),
 );
 
@@ -246,6 +246,26 @@ test('an empty database gets the schema, with a comment on everything', async ()
       and (a.attnum is not null and col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)
     order by 1`);
   expect(rows).toEqual([]);
+});
+
+test('a warehouse of the steps that the baseline replaced goes on if it has all of them', async () => {
+  const { warehouse } = database;
+  const baseline = new URL('../../../migrations/0053_baseline.sql', import.meta.url);
+  const { 0: parts = '' } = /'\{[\s\S]*?\}'/.exec(fs.readFileSync(baseline, 'utf8')) ?? [];
+  await migrate(warehouse, shippedTables);
+  const ledger = `select name from ops.definitions where kind = 'step' order by 1`;
+  const steps = await rowsOf(ledger);
+  await warehouse.pool.query(`
+    insert into ops.definitions (kind, name, hash, version)
+    select 'step', name, '', '0.2.0' from unnest(${parts}::text[]) name where name <> '0040_readers';
+    delete from ops.definitions where name = '0053_baseline';
+    alter table ops.calendar_days rename constraint calendar_days_pkey to calendar_pkey`);
+  await expect(migrate(warehouse, shippedTables)).rejects.toThrow(/earlier state.*empty database/);
+  await warehouse.pool.query(
+    `insert into ops.definitions (kind, name, hash, version) values ('step', '0040_readers', '', '0.2.0')`,
+  );
+  expect(await migrate(warehouse, shippedTables)).toEqual(['0053_baseline']);
+  expect(await rowsOf(ledger)).toEqual(steps);
 });
 
 test('a declared table is only added to: rows stay, columns and indexes come, comments change', async () => {
