@@ -11,7 +11,7 @@ export const budgets: Readonly<Record<string, number>> = {
   core: 1661,
   config: 777,
   http: 1207,
-  reading: 1314,
+  reading: 1337,
   'connectors/jira': 2725,
   'connectors/spotify-ads': 2885,
   'connectors/dagu': 941,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_373;
+export const limit = 25_396;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

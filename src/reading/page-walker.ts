@@ -1,6 +1,8 @@
 /** The state of a walk: records seen, whether the pages join, and which page comes next. No input or output. */
 
-import { UnexpectedContent } from '../core/errors.ts';
+import { saidBy, TidemarkError, UnexpectedContent } from '../core/errors.ts';
+import { isObject } from '../core/record-object.ts';
+import { kindOf } from '../core/record-reader.ts';
 import type { Answer, Json, Next, Page, PageWalk, Request, WalkEnd } from '../core/stream.ts';
 import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
@@ -32,6 +34,29 @@ const headAfter = (
   if (rewind === undefined || last === undefined || last === '') return free;
   return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
 };
+
+/** Asks a member of a walk. An error of its own, e.g. over what the answer lacks, costs the stream and not the run. */
+const ask = <T>(member: string, { endpoint }: Request, work: () => T): T => {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof TidemarkError) throw cause;
+    throw new UnexpectedContent(`${endpoint}: the connector's ${member} fails: ${saidBy(cause)}`, { cause });
+  }
+};
+
+/** What a connector says comes next, which may be written without a type checker. Throws where it cannot be asked for. */
+function askable(next: Next | undefined): Next | undefined {
+  if (next === undefined) return next;
+  const not = (value: unknown, wanted: string) => new TypeError(`it gives ${kindOf(value)} ${wanted}`);
+  if (!isObject(next)) throw not(next, 'instead of { request, overlap } or undefined');
+  const { request, overlap } = next;
+  if (!isObject(request)) throw not(request, 'as request');
+  if (!String(request.path).startsWith('/')) throw not(request.path, 'without / as request.path');
+  if ('url' in request && typeof request.url !== 'string') throw not(request.url, 'as request.url');
+  if (!Number.isSafeInteger(overlap)) throw not(overlap, 'as overlap');
+  return next;
+}
 
 /** Common page sizes: a page of one of these lengths may be the first of more. */
 const usualLimits: ReadonlySet<number> = new Set(
@@ -67,12 +92,12 @@ export class PageWalker {
   /** Takes the answer to `sent`. Throws `UnexpectedContent` where its list is absent, `PagingLoop` in a circle. */
   take(answer: Answer, sent: Request): Step {
     const { list, id, paging } = this.#walk;
-    const all = list(answer.body);
+    const all = ask('list', sent, () => list(answer.body));
     if (!Array.isArray(all))
       throw new UnexpectedContent(`${sent.endpoint}: the list of the answer is not a list`);
-    const ids = all.map(id);
+    const ids = ask('id', sent, () => all.map(id));
     this.#loopGuard.page();
-    const total = paging.total(answer.body);
+    const total = ask('paging.total', sent, () => paging.total(answer.body));
     this.#compare(total);
     this.#begin(answer.body, sent, total);
 
@@ -82,7 +107,9 @@ export class PageWalker {
 
     const before = this.#metInPass;
     const records = all.filter((_, place) => this.#meet(ids[place] ?? '', place < repeated));
-    const following = paging.next(answer.body, sent, all.length, repeated, answer.headers);
+    const following = ask('paging.next', sent, () =>
+      askable(paging.next(answer.body, sent, all.length, repeated, answer.headers)),
+    );
     this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();

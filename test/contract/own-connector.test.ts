@@ -61,8 +61,11 @@ const shops = records('lab.shops', 'Shops, one row each.', {
   name: field.text('name', 'Name.'),
 });
 
-/** `inner`: the table of the items, whose reading a new version of a connector may change. */
-const lab = (inner = items) =>
+/**
+ * `inner`: the table of the items, whose reading a new version of a connector may change. `odd`: members of the walk over orders, as
+ * somebody without a type checker may write them.
+ */
+const lab = (inner = items, odd: object = {}) =>
   defineConnector({
     name: 'lab',
     about: 'Orders of a laboratory.',
@@ -83,7 +86,7 @@ const lab = (inner = items) =>
         streams: [
           {
             ...{ by: 'list', name: 'orders', about: 'Orders.', endpoint: 'GET /orders' },
-            pages: () => walk('/orders'),
+            pages: () => ({ ...walk('/orders'), ...odd }),
             ...readInto(orders, {
               items: { table: inner, list: 'items' },
               notes: { table: notes, count: 'notes', walk: ({ id }) => walk(`/notes/${id}`, '/notes/{id}') },
@@ -307,4 +310,30 @@ test('too many bad parts fail the run, as too many bad records do', async () => 
   expect(report.error?.message).toContain('11 of 12 parts of records');
   expect(await rows('select from ops.checkpoints')).toEqual([]);
   expect(await openRejects()).toHaveLength(11);
+});
+
+test.each<[what: string, odd: object, sentence: string]>([
+  [
+    'a URL that is none',
+    {
+      paging: {
+        next: () => ({ request: { ...get('/orders'), url: 2 }, overlap: 0 }),
+        total: () => undefined,
+      },
+    },
+    "orders: /orders: the connector's paging.next fails: it gives a number as request.url",
+  ],
+  [
+    'a member that the answer lacks',
+    { id: (record: unknown) => Object(record).key.id },
+    "orders: /orders: the connector's id fails: Cannot read properties of undefined (reading 'id')",
+  ],
+])('a wrong walk costs its stream alone, and a sentence says where: %s', async (_, odd, sentence) => {
+  world['/orders'] = [{ ...good, id: 1 }];
+  const report = await during((deps) => sync(deps, { streams: ['orders', 'shops'] }), lab(items, odd));
+  expect(report.status).toBe('partly_failed');
+  expect(report.streams).toMatchObject([
+    { stream: 'orders', status: 'failed', reason: expect.stringContaining(sentence) },
+    { stream: 'shops', status: 'ok' },
+  ]);
 });

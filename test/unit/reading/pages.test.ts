@@ -6,6 +6,7 @@ import {
   Missing,
   PagingLoop,
   Refused,
+  TidemarkError,
   Transient,
   UnexpectedContent,
 } from '../../../src/core/errors.ts';
@@ -482,4 +483,45 @@ describe('reading ahead', () => {
     stop.abort();
     expect(await caught(reading.next())).toBeInstanceOf(Interrupted);
   });
+});
+
+const first: Request = { method: 'GET', path: '/list', endpoint: '/list' };
+const second: Request = { ...first, query: { page: 2 } };
+const leads = (next: unknown) => ({ paging: { next: () => next, total: () => undefined } });
+const to = (request: unknown, overlap: unknown = 0) => leads({ request, overlap });
+const lacks = (name: string) => `Cannot read properties of undefined (reading '${name}')`;
+const shape = 'instead of { request, overlap } or undefined';
+const fails = (member: string, why: string) => `/list: the connector's ${member} fails: ${why}`;
+
+test.each<[what: string, odd: object, sentence: string]>([
+  ['null', leads(null), fails('paging.next', `it gives null ${shape}`)],
+  ['a URL', leads('http://x/2'), fails('paging.next', `it gives text ${shape}`)],
+  ['a request', leads(second), fails('paging.next', 'it gives nothing as request')],
+  ['a number as request', to(2), fails('paging.next', 'it gives a number as request')],
+  ['a number as URL', to({ ...first, url: 2 }), fails('paging.next', 'it gives a number as request.url')],
+  ['null as URL', to({ ...first, url: null }), fails('paging.next', 'it gives null as request.url')],
+  ['no URL', to({ ...first, url: undefined }), fails('paging.next', 'it gives nothing as request.url')],
+  ['no path', to({ endpoint: '/list' }), fails('paging.next', 'it gives nothing without / as request.path')],
+  ['a URL as path', to({ ...first, path: 'http://x/2' }), fails('paging.next', 'it gives text without / as')],
+  ['no overlap', to(second, null), fails('paging.next', 'it gives null as overlap')],
+  ['half an overlap', to(second, 0.5), fails('paging.next', 'it gives a number as overlap')],
+  [
+    'another host',
+    to({ ...first, url: 'http://127.0.0.1:1/' }),
+    '/list: the next page is at http://127.0.0.1:1',
+  ],
+  ['the same page', to(first), '/list: the server sends us round in circles: the same page was named twice'],
+  [
+    'an error',
+    { paging: { next: (body: Json) => Object(body).links.next, total: () => undefined } },
+    lacks('next'),
+  ],
+  ['no paging', { paging: undefined }, fails('paging.total', lacks('total'))],
+  ['an error of list', { list: (body: Json) => Object(body).data.orders }, fails('list', lacks('orders'))],
+  ['an error of id', { id: (record: Json) => Object(record).key.id }, fails('id', lacks('id'))],
+])('a connector that says what comes next by %s is named with the member', async (_, odd, sentence) => {
+  const { http } = await serve(() => play.json({ values: ['a'] }));
+  const { error } = await failing(http, { ...walkOf(linkHeader()), ...odd });
+  expect(error).toBeInstanceOf(TidemarkError);
+  expect((error as Error).message).toContain(sentence);
 });
