@@ -156,6 +156,8 @@ test('after kill -9 of the only command the next one adopts its server; after th
   expect(serverOf(data)).toBe(server);
   process.kill(server, 'SIGKILL');
   await next.kill();
+  // A busy machine may take a while to end it.
+  await until(() => running(data) === undefined);
   const last = await openShared();
   expect(last.adopted).toBe(false);
   await last.release();

@@ -345,7 +345,7 @@ describe('ad accounts', () => {
   test('restrict what is read below them, in either case, whatever their names hold', () => {
     expect(accounts({ accountIds: [] }).where).toBe('_deleted_at is null');
     expect(accounts({ accountIds: ['A1', "o'b"] }).where).toBe(
-      `_deleted_at is null and lower(id) in ('a1', 'o''b')`,
+      `_deleted_at is null and lower(id collate "C") in ('a1', 'o''b')`,
     );
   });
 });
