@@ -21,7 +21,6 @@ create table if not exists tracker.issue_status_intervals (
   is_inferred boolean not null default false,
   primary key (source_id, issue_id, sequence)
 );
-alter table tracker.issue_status_intervals add column if not exists is_inferred boolean not null default false;
 create index if not exists issue_status_intervals_inferred
   on tracker.issue_status_intervals (source_id, issue_id) where is_inferred;
 comment on table tracker.issue_status_intervals is 'Stays of issues in a status, from the changelog; the last is in the status of the issue; one row per issue and stay.';
@@ -63,8 +62,6 @@ create table if not exists tracker.issue_facts (
   unjoined_changes integer not null default 0,
   primary key (source_id, issue_id)
 );
-alter table tracker.issue_facts
-  add column if not exists began_at timestamptz, add column if not exists unjoined_changes integer not null default 0;
 create index if not exists issue_facts_unjoined on tracker.issue_facts (source_id, issue_id) where unjoined_changes > 0;
 comment on table tracker.issue_facts is 'What follows from the history of an issue, one row per issue.';
 comment on column tracker.issue_facts.source_id is 'The source, see ops.sources.';
@@ -164,7 +161,6 @@ create table if not exists tracker.issue_value_intervals (
   valid_to timestamptz,
   is_inferred boolean not null default false
 );
-alter table tracker.issue_value_intervals add column if not exists is_inferred boolean not null default false;
 create index if not exists issue_value_intervals_inferred
   on tracker.issue_value_intervals (source_id, issue_id) where is_inferred;
 -- Its values may be null, so it has no key: a publication tells changed rows by all columns.

@@ -8,9 +8,6 @@
 set local check_function_bodies = off;
 
 -- What a function gives or takes cannot be replaced.
-drop function if exists tracker.derive_flow(smallint, bigint[]);
-drop function if exists tracker.derive_sprints(smallint, bigint[]);
-drop function if exists tracker.derive_sprints(smallint, bigint[], boolean);
 drop type if exists tracker.field_change cascade;
 
 -- A change of one field. `track`: what changes one after the other: the field, of versions each version. `nth`: its

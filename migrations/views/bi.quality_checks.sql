@@ -43,11 +43,6 @@ join (
     ('workflow', 'dags_with_errors', 'warning', 'DAGs whose definition has errors')
 ) c (kind, check_name, severity, description) on c.kind in ('any', s.kind)
 left join (
-  select r.source_id, 'open_rejects', count(*)
-  from ops.rejects r
-  where r.status = 'open'
-  group by r.source_id
-  union all
   select s.source_id, v.check_name, sum(v.is_bad::integer)
   from bi.data_freshness f
   join ops.sources s on s.name = f.source
@@ -57,10 +52,6 @@ left join (
     ('stale_streams', f.is_stale)
   ) v (check_name, is_bad)
   group by s.source_id, v.check_name
-  union all
-  select u.source_id, 'unseen_records', count(*)
-  from ops.unseen u
-  group by u.source_id
   union all
   select i.source_id, v.check_name, v.offending_rows
   from (
@@ -108,28 +99,41 @@ left join (
   where not exists (select from tracker.issues p where p.source_id = c.source_id and p.id = c.issue_id)
   group by c.source_id, c.check_name
   union all
-  select c.source_id, 'sprint_issues_without_sprint', count(*)
-  from tracker.sprint_issues c
-  where not exists (select from tracker.sprints p where p.source_id = c.source_id and p.id = c.sprint_id)
-  group by c.source_id
-  union all
-  select c.source_id, 'campaigns_without_account', count(*)
-  from ads.campaigns c
-  where c._deleted_at is null
-    and not exists (select from ads.ad_accounts p where p.source_id = c.source_id and p.id = c.ad_account_id)
-  group by c.source_id
-  union all
-  select c.source_id, 'ad_sets_without_campaign', count(*)
-  from ads.ad_sets c
-  where c._deleted_at is null
-    and not exists (select from ads.campaigns p where p.source_id = c.source_id and p.id = c.campaign_id)
-  group by c.source_id
-  union all
-  select c.source_id, 'ads_without_ad_set', count(*)
-  from ads.ads c
-  where c._deleted_at is null
-    and not exists (select from ads.ad_sets p where p.source_id = c.source_id and p.id = c.ad_set_id)
-  group by c.source_id
+  select o.source_id, o.check_name, count(*)
+  from (
+    select source_id, 'open_rejects' from ops.rejects where status = 'open'
+    union all
+    select source_id, 'unseen_records' from ops.unseen
+    union all
+    select c.source_id, 'sprint_issues_without_sprint'
+    from tracker.sprint_issues c
+    where not exists (select from tracker.sprints p where p.source_id = c.source_id and p.id = c.sprint_id)
+    union all
+    select c.source_id, 'campaigns_without_account'
+    from ads.campaigns c
+    where c._deleted_at is null
+      and not exists (select from ads.ad_accounts p where p.source_id = c.source_id and p.id = c.ad_account_id)
+    union all
+    select c.source_id, 'ad_sets_without_campaign'
+    from ads.ad_sets c
+    where c._deleted_at is null
+      and not exists (select from ads.campaigns p where p.source_id = c.source_id and p.id = c.campaign_id)
+    union all
+    select c.source_id, 'ads_without_ad_set'
+    from ads.ads c
+    where c._deleted_at is null
+      and not exists (select from ads.ad_sets p where p.source_id = c.source_id and p.id = c.ad_set_id)
+    union all
+    select c.source_id, 'runs_without_dag'
+    from workflow.dag_runs c
+    where c._deleted_at is null
+      and not exists (select from workflow.dags p where p.source_id = c.source_id and p.name = c.dag_name and p._deleted_at is null)
+    union all
+    select source_id, 'lost_runs'
+    from workflow.dag_runs
+    where _deleted_at is null and gone_at is not null and state not in ('succeeded', 'failed', 'aborted')
+  ) o (source_id, check_name)
+  group by o.source_id, o.check_name
   union all
   select c.source_id, 'report_rows_without_' || lower(c.entity_type collate "C") collate "default", count(*)
   from ads.report_daily c
@@ -148,17 +152,6 @@ left join (
   from bi.ad_level_checks l
   join ops.sources s on s.name = l.source
   group by s.source_id
-  union all
-  select c.source_id, 'runs_without_dag', count(*)
-  from workflow.dag_runs c
-  where c._deleted_at is null
-    and not exists (select from workflow.dags p where p.source_id = c.source_id and p.name = c.dag_name and p._deleted_at is null)
-  group by c.source_id
-  union all
-  select r.source_id, 'lost_runs', count(*)
-  from workflow.dag_runs r
-  where r._deleted_at is null and r.gone_at is not null and r.state not in ('succeeded', 'failed', 'aborted')
-  group by r.source_id
   union all
   select s.source_id, 'dags_with_errors', count(*)
   from bi.dags d

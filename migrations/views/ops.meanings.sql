@@ -18,7 +18,6 @@ from (
     ('ad_set_name', '*', 'Name of the ad set.'),
     ('ad_set_name', 'bi.ad_set_history', 'Name of the ad set today.'),
     ('add_to_cart', '*', 'Products put into a cart, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('add_to_cart', 'bi.audience_insights', 'Products put into a cart, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('add_to_cart_suppressed', '*', 'DEPRECATED, use is_add_to_cart_suppressed: the same.'),
     ('asset_format', '*', 'AUDIO, VIDEO, IMAGE or CATALOG.'),
     ('asset_name', '*', 'Name of the creative.'),
@@ -40,9 +39,7 @@ from (
     ('changed_date', '*', 'Day of the change in the reporting time zone.'),
     ('clicks', '*', 'Clicks; adds up over rows of this view.'),
     ('clicks', 'ads.total_periods', 'Sum over the days of the period.'),
-    ('clicks', 'bi.audience_insights', 'Clicks.'),
     ('completes', '*', 'Times played to the end; adds up over rows of this view.'),
-    ('completes', 'bi.audience_insights', 'Times played to the end.'),
     ('completion_ratio', '*', 'Completes by starts; compute it anew for several rows.'),
     ('cost_per_completed_listen', '*', 'Effective cost of a completed listen in units of currency, as reported; never sum or average it.'),
     ('cost_per_lead', '*', 'Spend by leads in units of currency, as reported; null if not reported or hidden; never sum or average it.'),
@@ -60,15 +57,10 @@ from (
     ('currency', 'bi.ad_level_checks', 'ISO 4217 currency of the account: of the sums where measure is spend.'),
     ('currency', 'bi.reach_periods', 'ISO 4217 currency of every amount in the row.'),
     ('custom_event_1', '*', 'Events of the first custom kind, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('custom_event_1', 'bi.audience_insights', 'Events of the first custom kind, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('custom_event_2', '*', 'Events of the second custom kind, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('custom_event_2', 'bi.audience_insights', 'Events of the second custom kind, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('custom_event_3', '*', 'Events of the third custom kind, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('custom_event_3', 'bi.audience_insights', 'Events of the third custom kind, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('custom_event_4', '*', 'Events of the fourth custom kind, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('custom_event_4', 'bi.audience_insights', 'Events of the fourth custom kind, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('custom_event_5', '*', 'Events of the fifth custom kind, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('custom_event_5', 'bi.audience_insights', 'Events of the fifth custom kind, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('customer_acquisition_cost', '*', 'Spend by purchases in units of currency, as reported; null if not reported or hidden; never sum or average it.'),
     ('dag_name', '*', 'Name of the DAG.'),
     ('dag_role', '*', 'What the DAG is for, from ref.dag_roles, e.g. deployment; other where no pattern fits.'),
@@ -113,13 +105,11 @@ from (
     ('finished_at', 'bi.sync_runs', 'When it ended (UTC); null while running.'),
     ('finished_at', 'ops.dag_run_list', 'When it was over (UTC); null before.'),
     ('first_quartiles', '*', 'Times a quarter was played; adds up over rows of this view.'),
-    ('first_quartiles', 'bi.audience_insights', 'Times a quarter was played; adds up over the values of one dimension and capture.'),
     ('frequency_day', '*', 'Impressions by reach of this day; never sum or average it.'),
     ('from_kind', '*', 'Whose text it is: campaign, dag_run or issue.'),
     ('holiday_name', '*', 'The holiday on it, see ref.holidays; null if none.'),
     ('impressions', '*', 'Times shown or played on the platform; adds up over rows of this view.'),
     ('impressions', 'ads.total_periods', 'Sum over the days of the period.'),
-    ('impressions', 'bi.audience_insights', 'Times shown or played.'),
     ('intent_ratio', '*', 'Share of listeners who saved it or added it to a playlist, as reported; never sum or average it.'),
     ('is_active', '*', 'False for deactivated accounts; null if the source does not say.'),
     ('is_add_to_cart_suppressed', '*', 'True where add_to_cart is hidden because it is 1 to 4.'),
@@ -155,15 +145,12 @@ from (
     ('lead_id', '*', 'The project lead, see bi.users.user_id.'),
     ('lead_name', '*', 'The project lead, as shown.'),
     ('leads', '*', 'Leads credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('leads', 'bi.audience_insights', 'Leads credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('leads_suppressed', '*', 'DEPRECATED, use is_leads_suppressed: the same.'),
     ('listener_conversion_ratio', '*', 'Listeners by reach, as reported; never sum or average it.'),
     ('listeners_day', '*', 'Different people who listened on this day to what is promoted; never sum it: people repeat.'),
     ('midpoints', '*', 'Times half was played; adds up over rows of this view.'),
-    ('midpoints', 'bi.audience_insights', 'Times half was played; adds up over the values of one dimension and capture.'),
     ('new_listener_conversion_ratio', '*', 'New listeners by reach, as reported; never sum or average it.'),
     ('new_listener_streams', '*', 'Streams of what is promoted by new listeners; adds up over rows of this view.'),
-    ('new_listener_streams', 'bi.audience_insights', 'Streams of what is promoted by new listeners; adds up over the values of one dimension and capture.'),
     ('new_listeners_day', '*', 'Different people who listened on this day to what is promoted for the first time; never sum it.'),
     ('objective', '*', 'Objective of the campaign.'),
     ('objective', 'bi.campaigns', 'Objective as the platform names it.'),
@@ -171,10 +158,8 @@ from (
     ('open_story_points', '*', 'Story points of the open issues, to four decimals; null if none is estimated. May be summed.'),
     ('open_story_points', 'bi.components', 'Story points of its open issues, to four decimals; null if none is estimated. May be summed over components like issues.'),
     ('page_views', '*', 'Page views credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('page_views', 'bi.audience_insights', 'Page views credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('page_views_suppressed', '*', 'DEPRECATED, use is_page_views_suppressed: the same.'),
     ('paid_listens', '*', 'Paid listens; adds up over rows of this view.'),
-    ('paid_listens', 'bi.audience_insights', 'Paid listens; adds up over the values of one dimension and capture.'),
     ('paid_listens_frequency_day', '*', 'Paid listens by their reach of this day, as reported; never sum or average it.'),
     ('paid_listens_reach_day', '*', 'Different people with a paid listen on this day; never sum it: people repeat.'),
     ('pipeline', 'bi.stream_runs bi.sync_runs ops.active_dag_runs', 'The pipeline.'),
@@ -182,7 +167,6 @@ from (
     ('pipeline', 'ops.live_runs', 'Its pipeline.'),
     ('pipeline', 'ops.run_steps', 'The pipeline of the run.'),
     ('products', '*', 'Product views credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('products', 'bi.audience_insights', 'Product views credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('project_id', '*', 'Id of the project the issue is in today; stable.'),
     ('project_id', 'bi.components bi.versions', 'Id of the project it belongs to.'),
     ('project_id', 'bi.project_summary bi.projects', 'Project id; stable.'),
@@ -195,7 +179,6 @@ from (
     ('project_name', 'bi.boards', 'Name of that project.'),
     ('project_name', 'bi.issues', 'Name of the project.'),
     ('purchases', '*', 'Purchases credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('purchases', 'bi.audience_insights', 'Purchases credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('purchases_suppressed', '*', 'DEPRECATED, use is_purchases_suppressed: the same.'),
     ('queued_at', '*', 'When it was queued (UTC).'),
     ('reach_day', '*', 'Different people reached on this day, as the platform counts them; never sum it over days or rows: people repeat. Longer periods: bi.reach_periods.'),
@@ -231,7 +214,6 @@ from (
     ('run_id', 'ops.active_dag_runs', 'See ops.dag_run_list.'),
     ('run_kind', '*', 'sync (incremental), full, backfill, reconcile or replay (of rejects).'),
     ('sign_ups', '*', 'Sign-ups credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('sign_ups', 'bi.audience_insights', 'Sign-ups credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('sign_ups_suppressed', '*', 'DEPRECATED, use is_sign_ups_suppressed: the same.'),
     ('skips', '*', 'Times skipped; adds up over rows of this view.'),
     ('source', '*', 'The source, see ops.sources.name; ids, keys and names are unique within one source.'),
@@ -248,7 +230,6 @@ from (
     ('start_at', '*', 'When delivery starts or started (UTC).'),
     ('start_at', 'bi.sprints', 'When it starts or started (UTC); null if not planned yet.'),
     ('start_checkout', '*', 'Checkouts begun, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
-    ('start_checkout', 'bi.audience_insights', 'Checkouts begun, credited to the ads; null if not reported or hidden; sums over the values of one dimension and capture are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('started_at', 'bi.sync_runs ops.run_steps', 'When it began (UTC).'),
     ('started_at', 'bi.workflow_attempts bi.workflow_steps', 'When it started (UTC).'),
     ('started_at', 'bi.late_nights', 'When the first sync of the night began (UTC); null if it is missing.'),
@@ -282,9 +263,7 @@ from (
     ('stream', '*', 'The stream.'),
     ('stream', 'bi.data_freshness', 'Name of the stream.'),
     ('streamed_impressions', '*', 'Impressions that were streamed; adds up over rows of this view.'),
-    ('streamed_impressions', 'bi.audience_insights', 'Impressions that were streamed; adds up over the values of one dimension and capture.'),
     ('streams', '*', 'Streams of what is promoted; adds up over rows of this view.'),
-    ('streams', 'bi.audience_insights', 'Streams of what is promoted.'),
     ('streams', 'bi.sync_runs', 'Streams it touched.'),
     ('streams', 'ops.dag_run_asks', 'Only these streams; null is all.'),
     ('streams_per_listener', '*', 'Streams by listeners, as reported; never sum or average it.'),
@@ -292,7 +271,6 @@ from (
     ('synced_at', '*', 'When this content last changed in the warehouse (UTC); not when it was last seen.'),
     ('target_value', '*', 'One value, e.g. FEMALE, 18-24, DE.'),
     ('third_quartiles', '*', 'Times three quarters were played; adds up over rows of this view.'),
-    ('third_quartiles', 'bi.audience_insights', 'Times three quarters were played; adds up over the values of one dimension and capture.'),
     ('to_kind', '*', 'What is named: issue or campaign.'),
     ('trigger_actor', '*', 'Who started it, where the engine tells: a user, or apikey: and its name.'),
     ('trigger_type', '*', 'What started it, where the engine tells.'),
@@ -304,9 +282,7 @@ from (
     ('updated_at', 'bi.worklogs', 'When the entry was last edited (UTC).'),
     ('video_expand_ratio', '*', 'Video expands by video views, as reported; never sum or average it.'),
     ('video_expands', '*', 'Times a video was expanded; adds up over rows of this view.'),
-    ('video_expands', 'bi.audience_insights', 'Times a video was expanded; adds up over the values of one dimension and capture.'),
-    ('video_views', '*', 'Video views; adds up over rows of this view.'),
-    ('video_views', 'bi.audience_insights', 'Video views; adds up over the values of one dimension and capture.')
+    ('video_views', '*', 'Video views; adds up over rows of this view.')
 ) m (column_name, views, meaning);
 
 comment on view ops.meanings is 'Meanings of columns that several views have; one row per name and meaning. tidemark migrate writes them as comments of the columns.';
@@ -319,15 +295,27 @@ declare
   wanted record;
 begin
   for wanted in
-    select distinct on (a.attrelid, a.attnum)
-      d.name as view_name, a.attname as column_name, m.meaning, col_description(a.attrelid, a.attnum) as present
+    select distinct on (v.attrelid, v.attnum)
+      d.name as view_name, v.attname as column_name, col_description(v.attrelid, v.attnum) as present,
+      coalesce(
+        col_description(t.attrelid, t.attnum),
+        -- Each dimension divides the same numbers, and each capture counts them again.
+        case d.name
+          when 'bi.audience_insights'
+            then replace(m.meaning, 'rows of this view', 'the values of one dimension and capture')
+          else m.meaning
+        end
+      ) as meaning
     from ops.definitions d
-    join pg_attribute a on a.attrelid = to_regclass(d.name) and a.attnum > 0
-    join ops.meanings m
-      on m.column_name = a.attname and (m.views = '*' or d.name = any (string_to_array(m.views, ' ')))
-    -- Views of the tracker that show a table as it is have the comments of that table.
-    where d.kind = 'view' and d.name not in ('tracker.shown_issues', 'tracker.shown_sprints')
-    order by a.attrelid, a.attnum, m.views = '*'
+    join pg_attribute v on v.attrelid = to_regclass(d.name) and v.attnum > 0
+    -- A view that shows a table as it is has the comments of that table.
+    left join pg_attribute t
+      on d.name in ('tracker.shown_issues', 'tracker.shown_sprints')
+      and t.attrelid = to_regclass(replace(d.name, 'shown_', '')) and t.attname = v.attname
+    left join ops.meanings m
+      on m.column_name = v.attname and (m.views = '*' or d.name = any (string_to_array(m.views, ' ')))
+    where d.kind = 'view' and (t.attnum is not null or m.meaning is not null)
+    order by v.attrelid, v.attnum, m.views = '*'
   loop
     continue when wanted.present = wanted.meaning;
     execute format('comment on column %s.%I is %L', wanted.view_name, wanted.column_name, wanted.meaning);

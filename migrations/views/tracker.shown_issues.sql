@@ -4,15 +4,3 @@ from tracker.issues i
 where i._deleted_at is null and ops.shows_level(i.security_level, i.security_level_id);
 
 comment on view tracker.shown_issues is 'The issues that bi is made of, with the columns of tracker.issues: live ones; those with a security level only where the configuration says so.';
-
-do $$
-begin
-  execute (
-    select string_agg(
-      format('comment on column tracker.shown_issues.%I is %L', attname, col_description(attrelid, attnum)), ';'
-    )
-    from pg_attribute
-    where attrelid = 'tracker.issues'::regclass and attnum > 0 and not attisdropped
-  );
-end
-$$;

@@ -25,16 +25,3 @@ cross join lateral (
 ) c;
 
 comment on view tracker.shown_sprints is 'Sprints as bi shows them, with the columns of tracker.sprints: one that no board lists and an issue names as closed is closed, at the time that the issue says.';
-
-do $$
-begin
-  execute (
-    select string_agg(
-      format('comment on column tracker.shown_sprints.%I is %L', v.attname, col_description(t.attrelid, t.attnum)), ';'
-    )
-    from pg_attribute v
-    join pg_attribute t on t.attrelid = 'tracker.sprints'::regclass and t.attname = v.attname
-    where v.attrelid = 'tracker.shown_sprints'::regclass and v.attnum > 0
-  );
-end
-$$;

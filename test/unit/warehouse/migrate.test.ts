@@ -333,7 +333,7 @@ test('columns that several views have get the comment of their name, and another
     'views/public.three': 'create or replace view public.three as select 1 as id',
   };
   const steps = (rows: string) => {
-    const meanings = file.replace(/values\n[\s\S]*?\n\) m/, `values ${rows}) m`);
+    const meanings = file.replace('values\n', `values ${rows},\n`);
     return { folder: folder({ ...views, 'views/ops.meanings': meanings }) };
   };
   const comments = () =>
