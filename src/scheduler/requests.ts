@@ -51,7 +51,7 @@ export async function enqueue(trx: Trx, queue: Queue, request: NewRequest): Prom
 }
 
 /** Of a row of `ops.dag_runs`: it failed of a passing cause and waits for its retry. */
-const waitsForRetry = sql<boolean>`(status in ('failed', 'partly_failed') and not_before > finished_at)`;
+const waitsForRetry = sql`(status in ('failed', 'partly_failed') and not_before > finished_at)`;
 
 /** The end of a statement that changed the requests `d`: a line in the log of each. */
 const logged = (message: string) => sql`insert into ops.run_log (dag_run_id, at, level, message)
@@ -252,7 +252,9 @@ export async function activeRun(db: Db, pipeline: string, except = ''): Promise<
 
 /** What a request or a run of the command line was asked to do. Throws NotFound. */
 export async function askOfRun(db: Db, id: string): Promise<Ask> {
-  return askOf(found(await query(db)<AskRow>`select * from ops.dag_run_asks where run_id = ${id}`, id));
+  const rows = await query(db)<AskRow>`
+    select pipeline, does, streams, window_from, window_to from ops.dag_run_asks where run_id = ${id}`;
+  return askOf(found(rows, id));
 }
 
 /** The streams of these runs with their status, and the slices that are being read now. */
