@@ -157,7 +157,7 @@ test('after kill -9 of the only command the next one adopts its server; after th
   process.kill(server, 'SIGKILL');
   await next.kill();
   // A busy machine may take a while to end it.
-  await until(() => running(data) === undefined);
+  await until('the end of the killed server', () => running(data) === undefined);
   const last = await openShared();
   expect(last.adopted).toBe(false);
   await last.release();
