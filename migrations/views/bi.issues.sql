@@ -130,14 +130,15 @@ left join lateral (
   from tracker.issue_keys k join tracker.issues n on n.source_id = k.source_id and n.id = k.issue_id
   where k.source_id = pm.source_id and k.key = pm.epic_key
 ) pe on true
+-- Few epics are unknown: with an offset each is looked up, and the keys of all issues are not put into a hash first.
 cross join lateral (
-  select case when not exists (
-    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = i.epic_key
+  select case when i.epic_key is not null and not exists (
+    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = i.epic_key offset 0
   ) then i.epic_key end as epic_key
 ) un
 cross join lateral (
-  select case when not exists (
-    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = pm.epic_key
+  select case when pm.epic_key is not null and not exists (
+    select from tracker.hidden_keys k where k.source_id = i.source_id and k.key = pm.epic_key offset 0
   ) then pm.epic_key end as epic_key
 ) up
 left join tracker.shown_issues de on de.source_id = i.source_id and de.id = coalesce(i.epic_id, oe.id)
