@@ -8,8 +8,7 @@ import type { Session } from '../load/session.ts';
 import { loadCounted } from './batching/commit.ts';
 import { NestedLists, nestedOf } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
-import type { RunContext } from './context/run-context.ts';
-import { inRun, type StreamInRun } from './context/stream-in-run.ts';
+import { inRun, type RunContext, type StreamInRun } from './context/run-context.ts';
 import { withRun } from './execution.ts';
 
 interface Stored {

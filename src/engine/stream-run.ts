@@ -5,12 +5,10 @@ import { noCounts } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { leavingOut } from './context/deps.ts';
-import { type RunContext, tell } from './context/run-context.ts';
-import { inRun, type Problem, type StreamInRun } from './context/stream-in-run.ts';
+import { inRun, type Problem, type RunContext, type StreamInRun, tell } from './context/run-context.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import type { Request } from './sync/plan.ts';
-import { planStream, syncChanges, syncDays, syncList } from './sync/strategies.ts';
+import { planStream, type Request, syncChanges, syncDays, syncList } from './sync/plan.ts';
 import { confirmed, outcomeOf } from './verify.ts';
 
 /** Waits until the named streams of this run are done. */

@@ -20,9 +20,10 @@ import {
   foundIn,
   lackingIn,
   mappingBy,
+  type OwnFields,
+  roleOf,
   systemFields,
 } from './transform/field-catalogue.ts';
-import { type OwnFields, roleOf } from './transform/field-roles.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 

@@ -1,18 +1,150 @@
 /** The issue search, as the issues stream uses it. */
-
+import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { PageWalk, Slice } from '../../core/stream.ts';
+import type { Http, Json, PageWalk, Request, Slice, Window } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
-import { boundsJql, windowJql } from './jql.ts';
-import { at, isNotGiven, post } from './lists.ts';
-import {
-  askForOne,
-  findChanges,
-  findFacts,
-  type SearchFacts,
-  type SearchOptions,
-  walkOf,
-} from './search-facts.ts';
+import { offset, pageToken } from '../../reading/paginators.ts';
+import { instantAt } from '../../reading/requests.ts';
+import type { Server } from './dialects/find.ts';
+import { boundsJql, type Scope, windowJql } from './jql.ts';
+import { at, idBy, isNotGiven, listOf, post, textAt } from './lists.ts';
+
+// What the issue search understands: paging and changelogs. Found out from its answers, once a run.
+
+export const searchEndpoint = '/rest/api/3/search/jql';
+const issuesOf = listOf(searchEndpoint);
+
+/**
+ * How searches are paged: the contract and Jira Data Center by `startAt`, with totals; Jira Cloud by
+ * `nextPageToken`, without.
+ */
+const pagings = {
+  offset: { summary: 'offset paging with totals', hasTotals: true, paging: offset(), mostIds: 100 },
+  token: { summary: 'page tokens, no totals', hasTotals: false, paging: pageToken(), mostIds: 5000 },
+} as const;
+
+type SearchFacts = Awaited<ReturnType<typeof findFacts>>;
+
+interface SearchOptions {
+  readonly http: Http;
+  readonly scope: Scope;
+  readonly server: (signal: AbortSignal) => Promise<Server>;
+  /** The fields of an issue to ask for. */
+  readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;
+  readonly changes: 'auto' | 'updated' | 'created';
+  /** Receives what a person should know. */
+  readonly note: (message: string) => void;
+}
+
+/** The fields of the search body, e.g. `jql`, `maxResults`, `fields`. */
+type SearchBody = NonNullable<Request['body']>;
+
+interface SearchAnswer {
+  readonly body: Json;
+  readonly issues: readonly Json[];
+}
+
+/** A walk over what a search finds. */
+const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
+  first: post(searchEndpoint, { ...body, ...(paging.hasTotals && { startAt: 0 }) }),
+  paging: paging.paging,
+  list: issuesOf,
+  id: idBy('id'),
+});
+
+/** Searches for the id of one issue. Throws what `Http.send` throws, and `UnexpectedContent` where the answer has no list. */
+const askForOne = async (
+  http: Http,
+  jql: string,
+  signal: AbortSignal,
+  more?: SearchBody,
+): Promise<SearchAnswer> => {
+  const request = post(searchEndpoint, { jql, maxResults: 1, fields: ['id'], ...more });
+  const { body } = await http.send(request, signal);
+  return { body, issues: issuesOf(body) };
+};
+
+/** The refusal of a search that the server does not understand; throws any other error. */
+const asRefused = (cause: unknown): Refused => {
+  if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
+  throw cause;
+};
+
+/** What the server says of a search that it refuses. */
+const reasonOf = ({ messages, message }: Refused): string => messages.join(' ') || message;
+
+/** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant. */
+export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
+  instantAt(at(record, 'fields'), field);
+
+/** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
+const findFacts = async ({ http, scope, server }: SearchOptions, signal: AbortSignal) => {
+  const { dialect, account } = await server(signal);
+  const { dates } = dialect;
+  const jql = windowJql(dates, scope);
+  const everything = await askForOne(http, jql, signal).catch(async (cause: unknown) => {
+    const refused = asRefused(cause);
+    if (scope.filter === undefined) throw refused;
+    // What the server accepts without the user's filter is the user's to correct.
+    await askForOne(http, windowJql(dates, { ...scope, filter: undefined }), signal);
+    throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${reasonOf(refused)}`, {
+      cause,
+    });
+  });
+  const paging = pagingOf(everything.body, account.isVendor);
+  const expanded = await askForOne(http, jql, signal, { expand: 'changelog' }).catch(asRefused);
+  // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
+  // one.
+  const changelog =
+    !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
+  return {
+    paging,
+    dates,
+    /** True where the search gives changelogs with `expand: 'changelog'`. */
+    changelog,
+    /** The query over all issues and its answer. */
+    everything: { jql, ...everything },
+    /** The same in words, for `check` and the run's notes. */
+    summary: [
+      `search: ${paging.summary}`,
+      `dates: ${dates.name}`,
+      `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
+    ],
+  };
+};
+
+/** A page token decides, where there is one; a total or a place without one means offsets. */
+const pagingOf = (body: Json, isVendor: boolean): (typeof pagings)[keyof typeof pagings] => {
+  if (textAt(body, 'nextPageToken')) return pagings.token;
+  if ([at(body, 'total'), at(body, 'startAt')].some((each) => typeof each === 'number'))
+    return pagings.offset;
+  if (isVendor || typeof at(body, 'isLast') === 'boolean') return pagings.token;
+  throw new UnexpectedContent(`${searchEndpoint}: the answer has neither total nor nextPageToken nor isLast`);
+};
+
+/**
+ * Whether changes can be asked for by `updated`, which the contract does not name: the server must find by it
+ * issues where it has any. A doubtful answer is confirmed once. What the user configured is used as it is.
+ */
+const findChanges = async (
+  { http, scope, changes, note }: SearchOptions,
+  facts: (signal: AbortSignal) => Promise<SearchFacts>,
+  signal: AbortSignal,
+): Promise<'updated' | 'created'> => {
+  if (changes !== 'auto') return changes;
+  const { dates, everything } = await facts(signal);
+  const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const problem = async (): Promise<string | undefined> => {
+    const answer = await askForOne(http, jql, signal).catch(asRefused);
+    if (answer instanceof Refused) return `the server refuses \`updated\` in queries (${reasonOf(answer)})`;
+    return everything.issues.length > 0 && answer.issues.length === 0
+      ? 'the server finds nothing by `updated`, not even an issue that it finds by `created`'
+      : undefined;
+  };
+  const why = (await problem()) && (await problem());
+  if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);
+  return why === undefined ? 'updated' : 'created';
+};
 
 export type Search = ReturnType<typeof openSearch>;
 

@@ -20,11 +20,19 @@ import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch, type Search } from './search.ts';
 import { boardSprints, boards, sprintIssues, sprints } from './streams/agile.ts';
-import { issues, projects } from './streams/issues.ts';
-import { groupMembers, groups, users } from './streams/people.ts';
+import {
+  fields,
+  groupMembers,
+  groups,
+  issues,
+  issueTypes,
+  priorities,
+  projects,
+  statuses,
+  users,
+} from './streams/platform.ts';
 import type { Tracker } from './streams/stream.ts';
-import { fields, issueTypes, priorities, statuses } from './streams/vocabulary.ts';
-import type { OwnFields } from './transform/field-roles.ts';
+import type { OwnFields } from './transform/field-catalogue.ts';
 import { issueMapper } from './transform/issue.ts';
 import { worklogLists } from './worklogs.ts';
 

@@ -9,8 +9,7 @@ import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
 import { field, from, person, plain, readable } from './columns.ts';
 import { issueTables } from './issue-tables.ts';
-import { isSystemField } from './transform/field-catalogue.ts';
-import { fieldRoles } from './transform/field-roles.ts';
+import { fieldRoles, isSystemField } from './transform/field-catalogue.ts';
 import { statusCategories, statusCategory, userId } from './transform/values.ts';
 
 export { issueChildren, issues } from './issue-tables.ts';

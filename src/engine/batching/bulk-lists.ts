@@ -4,8 +4,7 @@ import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
 import type { BulkContext, BulkLists, Json, NestedList } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { tell } from '../context/run-context.ts';
-import { endsRun, type StreamInRun } from '../context/stream-in-run.ts';
+import { endsRun, type StreamInRun, tell } from '../context/run-context.ts';
 import { sliceContext } from './slice-context.ts';
 
 /** Elements that are read at once: they are held in memory until the rows of their records are made. */

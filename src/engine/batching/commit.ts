@@ -7,7 +7,7 @@ import type { Batch } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import { type StreamInRun, tallySlice } from '../context/stream-in-run.ts';
+import { type StreamInRun, tallySlice } from '../context/run-context.ts';
 import { type Coverage, closeIfLast } from '../state/checkpoint.ts';
 import { countBatch } from '../state/run-state.ts';
 import { endSlice, type OpenSlice, type SliceEnd, type Walk } from '../state/walk-state.ts';

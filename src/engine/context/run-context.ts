@@ -1,12 +1,17 @@
+/** What a run shares with its streams, and one stream in it: what it has done, and how it ended. */
+
 import type { RawBuilder } from 'kysely';
-import type { StreamReport } from '../../core/run.ts';
+import * as errors from '../../core/errors.ts';
+import { plural } from '../../core/format.ts';
+import { longestOf, noCounts, type Receipt, type StreamReport, type StreamStatus } from '../../core/run.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 import type { Instant } from '../../core/time.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { Lease } from '../state/lease.ts';
 import type { Rejections } from '../state/rejections.ts';
-import type { Run } from '../state/run-state.ts';
+import { beginStream, finishStream, type Run } from '../state/run-state.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What every slice of a run shares. */
@@ -45,3 +50,133 @@ export const tell = (
 /** The rows of a statement that may run twice; waits while the warehouse is away. */
 export const ask = <R>({ deps }: Pick<RunContext, 'deps'>, statement: RawBuilder<R>): Promise<readonly R[]> =>
   withRetry(() => rowsOf(statement, deps.warehouse.db));
+
+/** A stream while it is in a run. */
+export interface StreamInRun {
+  readonly context: RunContext;
+  readonly stream: Stream;
+  readonly tally: Tally;
+}
+
+/** What a stream has done so far in this run. */
+interface Tally {
+  slices: number;
+  /** The sum over its slices. */
+  receipt: Receipt;
+  /** Records delivered so far, for progress. */
+  received: number;
+  /** Of these, records that were rejected. */
+  rejected: number;
+  /** What the source has stated of the total so far, for progress. */
+  announced: number | undefined;
+}
+
+export const newTally = (): Tally => ({
+  ...{ slices: 0, received: 0, rejected: 0, announced: undefined },
+  receipt: { expected: 0, fetched: 0, landed: 0 },
+});
+
+/** Adds the receipt of a slice that was read to its end. */
+export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt): void {
+  const { receipt: sum } = tally;
+  tally.slices += 1;
+  tally.receipt = {
+    expected: sum.expected === null || expected === null ? null : sum.expected + expected,
+    fetched: sum.fetched + fetched,
+    landed: sum.landed + landed,
+  };
+}
+
+/** Tells how far a stream is. */
+export const tellProgress = ({ context: { deps, run }, stream, tally }: StreamInRun): void =>
+  deps.observe({
+    ...{ type: 'stream.progress', pipeline: run.pipeline, stream: stream.name },
+    ...{ received: tally.received, expected: tally.announced },
+    retries: deps.source.http.counters.retries,
+  });
+
+/** Why a stream is not ok though it went on. `passesAfterMs` as in its report. */
+export interface Problem {
+  readonly status: StreamStatus;
+  readonly reason: string;
+  readonly passesAfterMs?: number | undefined;
+}
+
+/**
+ * Does the work of a stream and records how it ended; `work` gives what kept the stream from being complete.
+ * Throws only what ends the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
+ */
+export async function inRun(
+  context: RunContext,
+  stream: Stream,
+  work: (of: StreamInRun) => Promise<Problem | undefined>,
+): Promise<void> {
+  const { deps, run } = context;
+  const started = performance.now();
+  const of = { context, stream, tally: newTally() };
+  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
+  try {
+    await withRetry(() => beginStream(deps.warehouse.db, run, stream.name));
+    await end(of, started, (await work(of)) ?? { status: 'ok' });
+  } catch (error) {
+    const isStopped = error instanceof errors.Interrupted || error instanceof errors.Fenced;
+    const failed = { status: isStopped ? 'interrupted' : 'failed', reason: errors.saidBy(error) } as const;
+    const why = { ...failed, passesAfterMs: errors.passesAfter(error) };
+    // The warehouse itself may be what failed: the first error is the one to report.
+    await end(of, started, why).catch((second: unknown) =>
+      tell(context, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`),
+    );
+    if (!endsRun(error)) return;
+    context.stop(error);
+    throw error;
+  }
+}
+
+/**
+ * Writes down and reports that the stream is over. Older versions that were refused are noted: a late index
+ * heals itself; a source that was restored does not.
+ */
+async function end(
+  { context, stream, tally: { slices, receipt } }: StreamInRun,
+  started: number,
+  why: Partial<Problem> & Pick<Problem, 'status'>,
+): Promise<void> {
+  const { deps, run, reports } = context;
+  const seconds = (performance.now() - started) / 1000;
+  const none = { counts: noCounts, deleted: 0 };
+  let report: StreamReport = { stream: stream.name, ...why, ...none, slices, receipt, seconds };
+  reports.set(stream.name, report);
+  const done = await withRetry(() => finishStream(deps.warehouse.db, run, report, stream.table));
+  report = { ...report, ...done };
+  reports.set(stream.name, report);
+  const { superseded } = report.counts;
+  const kept = `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept`;
+  const next = `If the source was restored from a backup, run sync ${run.pipeline} --full`;
+  if (superseded > 0) tell(context, 'warn', `${kept}. ${next}`);
+  deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
+}
+
+const fatal = [
+  ...[errors.AuthFailed, errors.Fenced, errors.Interrupted, errors.Misconfigured, errors.OutOfTime],
+  ...[errors.TooManyRejects, errors.Unreachable, errors.WarehouseFull],
+];
+
+/** Errors that end the whole run, not just the stream they happened in. */
+export const endsRun = (error: unknown): boolean =>
+  !(error instanceof errors.TidemarkError) || fatal.some((kind) => error instanceof kind);
+
+/** Several as one: the worst, and how many more there are. */
+export const worst = (problems: readonly Problem[]): Problem | undefined => {
+  const first = problems.find(({ status }) => status === 'failed') ?? problems[0];
+  if (first === undefined || problems.length === 1) return first;
+  const reason = `${first.reason} (and ${problems.length - 1} more slices)`;
+  return { ...first, reason, passesAfterMs: longestOf(problems.map((problem) => problem.passesAfterMs)) };
+};
+
+/** The stream and the slice of it, for people. */
+export function where(stream: Stream, slice: Slice): string {
+  const parts = Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`);
+  const { from, to } = slice.window ?? {};
+  if (slice.window !== undefined) parts.push(`${from?.toISOString() ?? '…'}/${to?.toISOString() ?? '…'}`);
+  return parts.length === 0 ? stream.name : `${stream.name} (${parts.join(', ')})`;
+}

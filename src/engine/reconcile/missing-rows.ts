@@ -10,9 +10,8 @@ import type { Slice } from '../../core/stream.ts';
 import { minutes } from '../../core/time.ts';
 import { target } from '../../load/layout.ts';
 import { rowsOf } from '../../queries/db.ts';
-import { tell } from '../context/run-context.ts';
-import type { Problem } from '../context/stream-in-run.ts';
-import { beginWalk } from '../sync/strategies.ts';
+import { type Problem, tell } from '../context/run-context.ts';
+import { beginWalk } from '../sync/plan.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
 
 const minute = minutes(1);

@@ -6,7 +6,7 @@ import type { Stream } from '../../core/stream.ts';
 import { kyselyOn } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { chosenStreams, type RunDeps } from '../context/deps.ts';
-import { inRun, type Problem, type StreamInRun } from '../context/stream-in-run.ts';
+import { inRun, type Problem, type StreamInRun } from '../context/run-context.ts';
 import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { planningOf } from '../sync/plan.ts';

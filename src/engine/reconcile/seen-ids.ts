@@ -6,7 +6,7 @@ import { Transient } from '../../core/errors.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { type Db, rowsOf } from '../../queries/db.ts';
 import { pages } from '../../reading/pages.ts';
-import { tallySlice, tellProgress } from '../context/stream-in-run.ts';
+import { tallySlice, tellProgress } from '../context/run-context.ts';
 import { cutByCount, mostIds, readAll } from '../sync/cut.ts';
 import type { Syncing } from '../sync/plan.ts';
 

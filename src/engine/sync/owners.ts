@@ -10,9 +10,8 @@ import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
 import type { WalkContext } from '../batching/commit.ts';
 import { ownerStreams, type RunDeps } from '../context/deps.ts';
-import { ask } from '../context/run-context.ts';
+import { ask, type RunContext, type StreamInRun } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
-import type { Planning } from './plan.ts';
 
 export interface Owner {
   /** Undefined for the only owner of a stream without partitions. */
@@ -30,7 +29,7 @@ export interface Owner {
  * on with.
  */
 export async function ownersOf(
-  { context, stream }: Pick<Planning, 'context' | 'stream'>,
+  { context, stream }: Pick<StreamInRun, 'stream'> & { readonly context: Pick<RunContext, 'deps' | 'run'> },
   interrupted?: string,
 ): Promise<readonly Owner[]> {
   const { deps, run } = context;

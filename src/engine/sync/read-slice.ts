@@ -15,8 +15,7 @@ import { takePage, WaitingRecords } from '../batching/map-page.ts';
 import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import { manySlices } from '../context/deps.ts';
-import { ask, tell } from '../context/run-context.ts';
-import { tellProgress } from '../context/stream-in-run.ts';
+import { ask, tell, tellProgress } from '../context/run-context.ts';
 import type { OpenSlice, SliceEnd } from '../state/walk-state.ts';
 import { ShownLess } from '../verify.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/tables.ts';
-import { newTally } from '../../../src/engine/context/stream-in-run.ts';
+import { newTally } from '../../../src/engine/context/run-context.ts';
 import { lackingBefore } from '../../../src/engine/reconcile/missing-rows.ts';
 import { type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { kyselyOn } from '../../../src/load/session.ts';

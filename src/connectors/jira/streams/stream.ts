@@ -12,7 +12,7 @@ import type {
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 import { mentionedUsers } from '../tables.ts';
-import type { OwnFields } from '../transform/field-roles.ts';
+import type { OwnFields } from '../transform/field-catalogue.ts';
 import { peopleIn } from '../transform/people.ts';
 
 export interface Tracker {

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { catalogueOf, customFieldId } from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
-import { type OwnFields, roleOf } from '../../../../../src/connectors/jira/transform/field-roles.ts';
+import {
+  catalogueOf,
+  customFieldId,
+  type OwnFields,
+  roleOf,
+} from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
 
 const agile = 'com.pyxis.greenhopper.jira:';
 const generic = 'com.atlassian.jira.plugin.system.customfieldtypes:';
