@@ -33,8 +33,8 @@ where changed_at >= now() - interval '30 days' group by 1 order by 2 desc`,
   {
     view: 'ad_level_checks',
     asks: 'Where do the levels of the last month disagree?',
-    sql: `select measure, upper_level, count(*), sum(difference) from bi.ad_level_checks
-where date_day >= current_date - 30 group by 1, 2`,
+    sql: `select measure, upper_level, currency, count(*), sum(difference) from bi.ad_level_checks
+where date_day >= current_date - 30 group by 1, 2, 3`,
   },
   {
     view: 'ad_performance_daily',

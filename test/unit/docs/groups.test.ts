@@ -18,7 +18,7 @@ const queries: readonly string[] = [
   ...metrics.map(metricQuery),
   ...dashboards.flatMap(queriesOf),
   ...questions.map(({ sql }) => sql),
-  ...globSync('docs/{warehouse,bi/*}.md', { cwd: root }).flatMap(blocks),
+  ...globSync(['README.md', 'docs/**/*.md', 'dbt/**/*.md'], { cwd: root }).flatMap(blocks),
   ...globSync('dbt/models/**/*.sql', { cwd: root }).map(textOf),
 ];
 
@@ -46,15 +46,17 @@ test('a query that groups by a name groups by the id as well, so that equal name
   expect(queries.filter((query) => nameless(query).length > 0)).toEqual([]);
 });
 
-/** Columns that hold an amount in the currency of their row. */
+/** Columns that hold an amount in the currency of their row, or may hold one: what their metric is, their row says. */
 const amounts = new Set(
   committed().views.flatMap(({ columns }) =>
-    columns.filter(({ measure }) => measure?.unit === 'currency').map(({ name }) => name),
+    columns
+      .filter(({ measure }) => /^(currency|unit of the metric)$/.test(measure?.unit ?? ''))
+      .map(({ name }) => name),
   ),
 );
 
 /** An account has one currency, and so has everything below it. */
-const ofOneCurrency = /\b(currency|(ad_account|campaign|ad_set|ad)_id)\b/;
+const ofOneCurrency = /\b(currency|(ad_account|campaign|ad_set|ad|entity)_id)\b/;
 
 /** Amounts that a query computes from several rows, where these may be in several currencies. */
 function mixed(query: string): readonly string[] {
@@ -75,6 +77,7 @@ test('a query that sums amounts groups by their currency, or by what has only on
   expect(mixed('select sum(spend) from bi.z')).toEqual(['spend']);
   expect(mixed('select d, currency, avg(z.budget) from bi.z group by 1')).toEqual(['budget']);
   expect(mixed('select d, sum(revenue) / sum(spend) from bi.z group by d')).toEqual(['revenue', 'spend']);
+  expect(mixed('select measure, sum(difference) from bi.z group by 1')).toEqual(['difference']);
   expect(mixed('select d, currency, sum(spend) from bi.z group by 1, 2')).toEqual([]);
   expect(mixed("select sum(spend) from bi.z where currency = 'EUR'")).toEqual([]);
   expect([...amounts]).toEqual(
