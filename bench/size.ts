@@ -14,7 +14,7 @@ export const budgets: Readonly<Record<string, number>> = {
   reading: 1337,
   'connectors/jira': 2698,
   'connectors/spotify-ads': 2885,
-  'connectors/dagu': 941,
+  'connectors/dagu': 932,
   'connectors/connector.ts': 116,
   engine: 2906,
   load: 1526,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_339;
+export const limit = 25_330;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

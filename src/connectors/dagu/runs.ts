@@ -1,18 +1,61 @@
-/** The executions of DAGs: Dagu's history, or the current execution of an engine of the contract. */
+/** The DAGs of the engine, and their executions: the history of Dagu, or the current execution of an engine of the contract. */
 
 import { Missing } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
-import { isObject } from '../../core/record-object.ts';
+import { isObject, type JsonObject } from '../../core/record-object.ts';
 import type { Source } from '../../core/record-table.ts';
-import type { Json, KeySet, SliceContext, Stream, Window } from '../../core/stream.ts';
+import type { Json, KeySet, Page, SliceContext, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
-import { at } from '../../reading/offset-list.ts';
+import { at, idBy } from '../../reading/offset-list.ts';
+import { firstOf } from './client.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import { listIn } from './dialects/v2.ts';
 import { instantText, standingIn, textOf } from './fields.ts';
-import { dagRunChildren, dagRuns } from './tables.ts';
-import { beganAt, dagRun, type Run } from './transform.ts';
+import * as tables from './tables.ts';
+import { beganAt, dag, dagIn, dagRun, type Run } from './transform.ts';
 import { each, pagesOf, readingOf, type Workflow } from './workflow.ts';
+
+export const dags = (workflow: Workflow): Stream => ({
+  by: 'list',
+  name: 'dags',
+  about: 'DAGs: those the engine lists, or those named in WORKFLOW_DAGS.',
+  endpoint: 'GET /api/v1/dags, GET /api/v1/dags/{dag}/status',
+  table: tables.dags,
+  transform: dag,
+  canLeaveOut: true,
+  // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
+  absent: workflow.dags.length === 0 ? 'delete' : 'keep',
+  read: (_, _context, signal) => readingOf(readDags(workflow, signal), idBy('name')),
+});
+
+/**
+ * Dagu's list names files that it cannot read in `errors` alone (measured on 1.30.2: a file that is being written): then
+ * no DAG is taken for deleted. Throws `Missing` where none of the named DAGs is found.
+ */
+async function* readDags(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
+  const { http, dags: wanted, note } = workflow;
+  const { dialect } = await workflow.found(signal);
+  const absent = new Set<Json>(wanted);
+  const unread = new Set<string>();
+  const isWanted = ({ name, fileName }: JsonObject): boolean => {
+    for (const one of [name, fileName]) absent.delete(one);
+    return wanted.length === 0 || wanted.some((one) => one === name || one === fileName);
+  };
+  const list = (body: Json): readonly Json[] => {
+    const problems = at(body, 'errors');
+    if (Array.isArray(problems)) for (const one of problems) unread.add(textOf(one) ?? 'an error');
+    return listIn('dags')(body).map(dagIn).filter(isWanted);
+  };
+  const end = yield* dialect.dags(list, wanted.length === 0, signal);
+  const message = `${http.origin} lists no ${firstOf([...absent].map(String))}, named in WORKFLOW_DAGS`;
+  if (absent.size > 0 && absent.size === wanted.length) throw new Missing(message, 404);
+  if (absent.size > 0) note(message);
+  if (unread.size === 0) return end;
+  const problems = firstOf([...unread].map((error) => error.slice(0, 300)));
+  note(`the engine cannot read all files of its DAGs, so none is deleted: ${problems}`);
+  return { ...end, lacks: true };
+}
 
 export const runs = (workflow: Workflow): Stream => ({
   by: 'changes',
@@ -21,8 +64,8 @@ export const runs = (workflow: Workflow): Stream => ({
     'Executions of DAGs with their steps. Dagu: the whole history, in detail where something changed. The contract: the current execution; where it names only the steps that run now, others stay as they were read last.',
   endpoint: 'GET /api/v1/dags/{dag}/status; GET …/dag-runs, …/dag-runs/{name}/{id}',
   after: ['dags'],
-  table: dagRuns,
-  children: dagRunChildren,
+  table: tables.dagRuns,
+  children: tables.dagRunChildren,
   transform: dagRun,
   absent: 'keep',
   windows: {
@@ -156,7 +199,7 @@ const parse = (type: ColumnType | undefined, text: string): Json => {
 
 /** The first member that a column is read from; the column itself where there is none. */
 const memberOf = (column: string): string =>
-  (dagRuns.declared[column] as Partial<Source> | undefined)?.members?.[0] ?? column;
+  (tables.dagRuns.declared[column] as Partial<Source> | undefined)?.members?.[0] ?? column;
 
 /** Rows as runs without steps, from these columns; what is null in the row is absent. */
 const storedRuns = async (
@@ -164,7 +207,7 @@ const storedRuns = async (
   names: readonly string[],
   set: Partial<KeySet>,
 ): Promise<readonly Run[]> => {
-  const types: Readonly<Record<string, ColumnType>> = dagRuns.columns;
+  const types: Readonly<Record<string, ColumnType>> = tables.dagRuns.columns;
   const columns = Object.fromEntries(names.map((name) => [memberOf(name), name]));
   const rows = await context.keys({ ...set, table: 'workflow.dag_runs', columns });
   const parsed = ([member, text]: [string, string]) => [member, parse(types[columns[member] ?? ''], text)];
@@ -194,7 +237,7 @@ const isOver = (run: Run): boolean =>
 
 /** Runs that had not ended when they were last read and that the engine has not lost. */
 const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
-  storedRuns(context, Object.keys(dagRuns.columns), {
+  storedRuns(context, Object.keys(tables.dagRuns.columns), {
     where: "state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null",
   });
 

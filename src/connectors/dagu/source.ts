@@ -6,9 +6,8 @@ import { memoizeAsync } from '../../core/memoize-async.ts';
 import { closedEndpoints } from '../../http/closed-endpoints.ts';
 import type { Opened } from '../connector.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './client.ts';
-import { dags } from './dags.ts';
 import { findDialect } from './dialects/find.ts';
-import { runs } from './runs.ts';
+import { dags, runs } from './runs.ts';
 import type { Workflow } from './workflow.ts';
 
 export { openEngine } from './control.ts';
