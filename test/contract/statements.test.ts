@@ -221,7 +221,9 @@ test('each statement gives the columns that the type of its rows names', async (
       faults.push(...faultsOf(statement, answer));
   for (const statement of statements.filter((each) => each.isWhole && !ran(each))) {
     const text = statement.parts?.reduce((before, part, at) => `${before}$${at}${part}`) ?? '';
-    faults.push(...faultsOf(statement, { fields: await describe(client, text), nulls: [] }));
+    const fields = await describe(client, text).catch((error: Error) => error);
+    if (fields instanceof Error) faults.push(`${statement.name}: ${fields.message}`);
+    else faults.push(...faultsOf(statement, { fields, nulls: [] }));
   }
   await client.end();
   await database.drop();
