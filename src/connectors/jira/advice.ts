@@ -19,6 +19,8 @@ export const advice: readonly Advice[] = [
   [/Tenant is restricted|suspended-\w+/i, 'the site is suspended: its admin sees why', 'login'],
   // docs.eidos-global.com, runbook RB-006: the page of a site whose subscription ended.
   [/\b(suspended|deactivated)\b/i, 'the site is suspended or deactivated: ask its admin'],
+  // The words are the vendor's for a site that is being moved; its sentence is in no public report.
+  [/\bread[- ]only\b/i, 'the site is read-only, e.g. while it is moved: run again later'],
   // The vendor's OpenAPI of Jira Software, 403 of every endpoint.
   [/\blicen[cs]ed?\b/i, 'Jira Software is not licensed, or not for this account: ask an admin'],
   // The site itself, and the gateway of scoped tokens: atlassian/gajira-login#59, stablyai/orca#20092.

@@ -14,6 +14,8 @@ export const advice: readonly Advice[] = [
   ],
   // spotipy-dev/spotipy#1044 and #688, aome510/spotify-player#913.
   [/user.*not.*(registered|approved)/i, 'add the user under User Management of the app', 'login'],
+  // People who read an account have a role in it (the vendor's help for Ads Manager); its sentence is in no public report.
+  [/\bad account\b/i, 'give the Spotify account a role in this ad account, in Ads Manager'],
   // developer.spotify.com, "Ads API quickstart".
   [/\bterms\b|allow-?listed/i, 'accept the terms of the Ads API for this client id, and wait for an hour'],
 ];
