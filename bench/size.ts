@@ -12,8 +12,8 @@ export const budgets: Readonly<Record<string, number>> = {
   config: 777,
   http: 1207,
   reading: 1337,
-  'connectors/jira': 2698,
-  'connectors/spotify-ads': 2885,
+  'connectors/jira': 2699,
+  'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
   'connectors/connector.ts': 116,
   engine: 2906,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_330;
+export const limit = 25_332;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
