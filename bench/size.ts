@@ -16,12 +16,12 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
   'connectors/connector.ts': 116,
-  engine: 2906,
+  engine: 2907,
   load: 1526,
   queries: 801,
   bi: 438,
   warehouse: 1250,
-  embedded: 446,
+  embedded: 462,
   scheduler: 901,
   outbound: 495,
   'server/api': 978,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_332;
+export const limit = 25_349;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -64,6 +64,10 @@ test('imports flow one way through the rooms', () => {
   expect(wrong).toEqual([]);
 });
 
+test('directories are made by makeDirectory: the recursive mkdir of Node never ends in /proc', () => {
+  expect(files.filter((file) => /mkdir(Sync)?\([^;]*recursive/.test(textOf(file)))).toEqual([]);
+});
+
 /** The rooms of the engine, each above those it may import from; '' is what lies beside them, `verify.ts` below all. */
 const engine = ['state', 'context', 'batching', 'sync', '', 'reconcile'];
 

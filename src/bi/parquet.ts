@@ -1,9 +1,9 @@
 /** Views as Parquet files, which are written row group by row group. */
-import fs from 'node:fs';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { ClientBase } from 'pg';
+import { makeDirectory } from '../core/make-directory.ts';
 import { decimalOf, type Encoding, encodingOf, type Value } from './parquet-types.ts';
 import { dayOf, type Writing, type Written } from './views.ts';
 
@@ -94,7 +94,7 @@ class ParquetFile {
     this.part = part;
     this.path = path.posix.join(view.name, part, 'data.parquet');
     this.#columns = columns;
-    fs.mkdirSync(path.join(folder, view.name, part), { recursive: true });
+    makeDirectory(path.join(folder, view.name, part));
     this.#writer = new ParquetWriter({
       ...{ writer: fileWriter(path.join(folder, this.path)), createdBy: `tidemark ${version}` },
       ...{ codec: 'ZSTD', compressors: { ZSTD: zstdCompressSync }, schema: schemaOf(columns) },

@@ -1,9 +1,10 @@
 /** One data directory and its server: made, started, stopped. The caller holds a lock, so that only one process does so at a time. */
-import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { minutes, seconds } from '../core/time.ts';
 import type { Settings } from '../warehouse/settings.ts';
@@ -74,9 +75,9 @@ function serves(pid: number, data: string): boolean {
 
 /**
  * Makes the data directory if there is none: UTF-8, byte order collation (the same on every system), passwords as SCRAM.
- * Atomic: it appears whole or not at all; halves that a killed process left are removed.
+ * Atomic: it appears whole or not at all; halves that a killed process left are removed. When `signal` aborts it throws its reason.
  */
-export async function make(cluster: Cluster, password: string): Promise<void> {
+export async function make(cluster: Cluster, password: string, signal?: AbortSignal): Promise<void> {
   const { data, native, as } = cluster;
   const halves = fs.readdirSync(path.dirname(data)).filter((name) => name.startsWith('data.half-'));
   // The initdb of a killed command may go on writing for a moment.
@@ -89,8 +90,10 @@ export async function make(cluster: Cluster, password: string): Promise<void> {
     for (const file of [half, `${half}.pw`]) lend(file, as);
     const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=builtin'];
     const login = [`--username=${owner}`, '--auth=scram-sha-256', `--pwfile=${half}.pw`];
-    run(cluster, 'initdb', [`--pgdata=${half}`, ...login, ...locale, '--builtin-locale=C.UTF-8']);
-    run(cluster, 'postgres', ['--single', '-D', half, 'postgres'], `CREATE DATABASE ${owner}\n`);
+    const initdb = [`--pgdata=${half}`, ...login, ...locale, '--builtin-locale=C.UTF-8'];
+    await run(cluster, 'initdb', initdb, { signal });
+    const input = `CREATE DATABASE ${owner}\n`;
+    await run(cluster, 'postgres', ['--single', '-D', half, 'postgres'], { input, signal });
     fs.rmSync(`${half}.pw`);
     fs.renameSync(half, data);
   }
@@ -164,13 +167,29 @@ export async function stop(cluster: Cluster): Promise<void> {
   throw new Unreachable(`the embedded Postgres (process ${server.pid}, data in ${data}) does not stop`);
 }
 
-/** Runs a program to its end, which takes seconds at most. Throws `Unreachable` with what it wrote to stderr. */
-function run({ native, as, data }: Cluster, name: Program, args: readonly string[], input = ''): void {
-  const options = { ...as, cwd: path.dirname(data), ...environment, input, encoding: 'utf8' } as const;
-  const { status, stderr, error } = spawnSync(program(native, name), args, options);
-  if (status === 0) return;
-  const said = error?.message ?? stderr.trim().slice(-800);
-  throw new Unreachable(`${name} of the embedded Postgres failed in ${data}: ${said}`, { cause: error });
+/** What a program reads, and what ends it. */
+type Around = { readonly input?: string; readonly signal?: AbortSignal | undefined };
+
+/**
+ * Runs a program to its end, which takes seconds; one that hangs is ended after five minutes. Throws `Unreachable` with what it wrote to
+ * stderr, and the reason of the signal.
+ */
+async function run(
+  cluster: Cluster,
+  name: Program,
+  args: readonly string[],
+  { input = '', signal }: Around = {},
+) {
+  const { native, as, data } = cluster;
+  const options = { ...as, ...environment, cwd: path.dirname(data), timeout: minutes(5) };
+  const going = promisify(execFile)(program(native, name), args, { ...options, ...(signal && { signal }) });
+  // One that ends early does not read it; its exit code says why.
+  going.child.stdin?.on('error', () => undefined).end(input);
+  await going.catch((cause) => {
+    signal?.throwIfAborted();
+    const said = cause.stderr?.trim().slice(-800) || cause.message;
+    throw new Unreachable(`${name} of the embedded Postgres failed in ${data}: ${said}`, { cause });
+  });
 }
 
 const failed = ({ data, log }: Cluster, what: string): Unreachable =>

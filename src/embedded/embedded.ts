@@ -100,7 +100,7 @@ async function stopIfLast(cluster: Cluster): Promise<void> {
 async function open(inside: string, cluster: Cluster, use: Held, options: Options): Promise<Embedded> {
   const { data, log } = cluster;
   const password = passwordIn(path.join(inside, 'password'), data);
-  await make(cluster, password);
+  await make(cluster, password, options.signal);
   const adopted = running(data) !== undefined;
   const port = await serve(cluster, options);
   // sslmode is stated, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
@@ -167,7 +167,7 @@ function locate(inside: string, notice: (message: string) => void) {
   if (made !== undefined && made.uid !== 0) return { directory, as: { uid: made.uid, gid: made.gid } };
   const as = unprivileged();
   if (kept !== '' || reaches(as, inside)) return { directory, as };
-  fs.mkdirSync(outside, { recursive: true });
+  makeDirectory(outside);
   fs.chmodSync(outside, 0o711);
   fs.writeFileSync(pointer, `${outside}\n`, { flush: true });
   notice(
@@ -238,8 +238,10 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
   });
 
-/** A free port below those that systems hand out by themselves: a passing connection would take one of those now and then. */
-export async function freePort(): Promise<number> {
+/** A free port below those that systems hand out by themselves: a passing connection would take one of those now and then. Throws `Misconfigured` where there is none. */
+export async function freePort(tries = 100): Promise<number> {
   const port = crypto.randomInt(15_433, 25_432);
-  return (await isFree(port)) ? port : freePort();
+  if (await isFree(port)) return port;
+  if (tries === 0) throw new Misconfigured(`no port of 127.0.0.1 can be listened on: ${instead}`);
+  return freePort(tries - 1);
 }

@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
+import { seconds } from '../core/time.ts';
 
 /** The user a server runs as. */
 export interface Identity {
@@ -74,7 +75,7 @@ export function usable(into: string, as?: Identity): Native {
 
 /** Why that user cannot execute the binaries; undefined if it can. */
 function problemOf(native: Native, as?: Identity): string | undefined {
-  const options = { ...as, cwd: '/', encoding: 'utf8' } as const;
+  const options = { ...as, cwd: '/', encoding: 'utf8', timeout: seconds(30) } as const;
   const { status, stderr, error } = spawnSync(program(native, 'postgres'), ['--version'], options);
   return status === 0 ? undefined : stderr?.trim() || (error?.message ?? `exit code ${status}`);
 }

@@ -5,8 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { running, textOf } from '../../../src/embedded/cluster.ts';
-import { openEmbedded } from '../../../src/embedded/embedded.ts';
+import { make, running, textOf } from '../../../src/embedded/cluster.ts';
+import { freePort, openEmbedded } from '../../../src/embedded/embedded.ts';
 import { link, unprivileged } from '../../../src/embedded/native.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { type Running, type RunOptions, run, until } from '../../support/processes.ts';
@@ -203,6 +203,35 @@ test('a command that is stopped while it starts the server leaves none', async (
   }
   expect(thrown).toMatchObject({ message: 'asked to end' });
   expect(running(data)).toBeUndefined();
+});
+
+test('a program of Postgres that hangs ends with the command that is stopped', async () => {
+  const directory = path.dirname(newHome());
+  const began = path.join(directory, 'pid');
+  fs.mkdirSync(path.join(directory, 'bin'));
+  const script = `#!/bin/sh\necho $$ > ${began}\nexec sleep 600\n`;
+  fs.writeFileSync(path.join(directory, 'bin', 'initdb'), script, { mode: 0o755 });
+  const [native, data] = [{ directory, version: '18.0' }, path.join(directory, 'data')];
+  const stopping = new AbortController();
+  const making = make({ native, as: undefined, data, log: '' }, 'secret', stopping.signal);
+  await until('initdb runs', () => textOf(began) !== '');
+  stopping.abort(new Error('asked to end'));
+  await expect(making).rejects.toThrow('asked to end');
+  await until('initdb is over', () => !fs.existsSync(`/proc/${textOf(began)}`));
+  expect(fs.existsSync(data)).toBe(false);
+});
+
+test('where no port can be listened on, that is said', async () => {
+  const { createServer } = net;
+  const spy = vi.spyOn(net, 'createServer').mockImplementation(() => {
+    const server = createServer();
+    const listen = server.listen.bind(server);
+    // No machine has this address: RFC 5737 keeps it for documentation.
+    return Object.assign(server, { listen: (at: net.ListenOptions) => listen({ ...at, host: '192.0.2.1' }) });
+  });
+  onTestFinished(() => spy.mockRestore());
+  await expect(freePort()).rejects.toThrow('no port of 127.0.0.1 can be listened on: set TIDEMARK_HOME');
+  expect(spy.mock.calls.length).toBeGreaterThan(10);
 });
 
 const apart = ['--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];

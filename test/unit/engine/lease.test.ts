@@ -182,3 +182,11 @@ test('a transaction longer than a heartbeat is done once, and keeps the lease, w
     await set('reset idle_session_timeout');
   }
 });
+
+test('a warehouse that takes no lease, whatever the reason, is not asked for ever', async () => {
+  await pool().query(`insert into ops.leases (pipeline) values ('stubborn');
+    create function ops.refuse() returns trigger language plpgsql as 'begin return null; end';
+    create trigger refuse before update on ops.leases for each row when (old.pipeline = 'stubborn')
+      execute function ops.refuse()`);
+  await expect(takeLease(pool(), 'stubborn', quick)).rejects.toThrow(LockHeld);
+});
