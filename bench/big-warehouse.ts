@@ -35,7 +35,7 @@ const parts = [
   ...['ads', 'reports', 'insights', 'workflow', 'syncs', 'end'],
 ];
 
-/** Statistics as a sync makes them, and a vacuum as autovacuum would: nobody analyzes a real warehouse by hand. */
+/** Makes the statistics that a sync makes, and vacuums as autovacuum does: nobody analyzes a real warehouse by hand. */
 export async function asNightsLeaveIt(pool: pg.Pool): Promise<void> {
   await pool.query('vacuum');
   await refreshStatistics(pool);

@@ -1,6 +1,6 @@
 /**
- * Questions as an analyst writes them who is in a hurry: views joined to views, what was true at an instant, sums over everything. They are timed
- * beside those of the views and the cookbook, which somebody has thought about.
+ * Questions that an analyst writes in a hurry: views joined to views, what was true at an instant, sums over everything. The bench times them
+ * beside the questions of the views and of the cookbook, which were written with care.
  */
 export const questions: readonly { readonly what: string; readonly sql: string }[] = [
   {

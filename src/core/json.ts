@@ -22,7 +22,7 @@ const longExponent = /[0-9][eE][-+]?[0-9]{3}[0-9]*(?:[\s,}\]]|$)/;
  * Whether the document (its bytes, and the same as text) may hold a number that a double cannot. Never misses one; may be wrong the other
  * way where a string's text looks like such a number. Looks at every sixteenth byte, and around those that could belong to a number.
  */
-export const suspicious = (bytes: Buffer, text: string): boolean => {
+const suspicious = (bytes: Buffer, text: string): boolean => {
   for (let at = stride - 1; at < bytes.length; at += stride) {
     if (inNumber[bytes[at] ?? 0] === 0) continue;
     let start = at;
@@ -43,7 +43,7 @@ const isApart = (bytes: Buffer, start: number, end: number): boolean =>
   (end === bytes.length || beside[bytes[end] ?? 0] === 1);
 
 /** Whether a number literal, read as a double and written again, is another number. Text that is no number literal is not lossy. */
-export const isLossy = (text: string): boolean => {
+const isLossy = (text: string): boolean => {
   if (text.length < stride && !/[eE][-+]?\d{3}/.test(text)) return false;
   const written = significant(text);
   return written !== undefined && written !== significant(String(Number(text)));
