@@ -28,17 +28,25 @@ create or replace function tracker.status_stays(
   of_source smallint, ids bigint[], changes tracker.field_change[]
 ) returns setof tracker.issue_status_intervals
 language sql stable as $$
-  with issue as (
-    select i.*, st.category = 'done' as is_done, least(i.created_at, b.oldest_at) as began_at
-    from unnest(ids) as t (id)
-    cross join lateral (
-      select id, project_id, status_id::text as status_ref, status_id, created_at, updated_at, creator_id, resolved_at
-      from tracker.shown_issues
-      where source_id = of_source and id = t.id
+  with oldest as materialized (
+    select issue_id, min(changed_at) as changed_at from unnest(changes) group by issue_id
+  ),
+  issue as (
+    select i.*, st.category = 'done' as is_done, least(i.created_at, b.changed_at) as began_at
+    from (
+      select i.*
+      from unnest(ids) as t (id)
+      cross join lateral (
+        select id, project_id, status_id::text as status_ref, status_id, created_at, updated_at, creator_id, resolved_at
+        from tracker.shown_issues
+        where source_id = of_source and id = t.id
+        offset 0
+      ) i
+      -- Looked up first: the planner would join the changes anew for each issue.
       offset 0
     ) i
     left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
-    left join (select issue_id, min(changed_at) as oldest_at from unnest(changes) group by issue_id) b on b.issue_id = i.id
+    left join oldest b on b.issue_id = i.id
   ),
   change as (
     select c.* from unnest(changes) c where c.field_name = 'status'
