@@ -247,9 +247,8 @@ language sql stable as $$
   window history as (partition by m.issue_id order by m.since);
 $$;
 
--- Changes of all followed fields of these issues, by issue, field and track, in order. Of several fields for story points
--- the first that is filled counts at each moment: `tracker.first_filled`.
-create or replace function tracker.changes(of_source smallint, ids bigint[]) returns setof tracker.field_change
+-- Changes of all followed fields of these issues, by issue, field and track, as the source orders them.
+create or replace function tracker.source_changes(of_source smallint, ids bigint[]) returns setof tracker.field_change
 language sql stable as $$
   with site as (
     select coalesce(max(f.sprint_fields), '{}') as sprint_fields from tracker.fact_fields f where source_id = of_source
@@ -365,30 +364,39 @@ language sql stable as $$
       union all
       select * from move
     ) m
+  )
+  select
+    c.issue_id, c.field_name, c.field_id, c.kind, c.track, row_number() over track, c.changed_at,
+    lead(c.changed_at) over track, c.author_id, c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false),
+    c.to_id, c.to_text, c.to_key, coalesce(c.to_named, false), coalesce(lag(c.to_key) over track = c.from_key, true)
+  from change c
+  window track as (
+    partition by c.issue_id, c.field_name collate "C", c.track collate "C" order by c.changed_at, c.history_id, c.item
+  );
+$$;
+
+-- The same changes, of tracks with several changes in one instant in an order that joins them.
+create or replace function tracker.joined_changes(of_source smallint, changes tracker.field_change[])
+returns setof tracker.field_change
+language sql stable as $$
+  with change as (
+    select c.* from unnest(changes) c
   ),
-  placed as (
-    select
-      c.*, row_number() over track as nth, lead(c.changed_at) over track as next_at, lag(c.to_key) over track as before_key
-    from change c
-    window track as (
-      partition by c.issue_id, c.field_name collate "C", c.track collate "C" order by c.changed_at, c.history_id, c.item
-    )
-  ),
-  -- Tracks with several changes in one instant. There are few.
+  -- There are few.
   tied as (
-    select distinct issue_id, field_name, track from placed where next_at = changed_at
+    select distinct issue_id, field_name, track from change where next_at = changed_at
   ),
   place as (
     select t.issue_id, t.field_name, t.track, o.source_nth, o.nth
     from (
       select
-        p.issue_id, p.field_name, p.track,
-        array_agg(p.changed_at order by p.nth) as instants,
-        array_agg(p.from_key order by p.nth) as froms,
-        array_agg(p.to_key order by p.nth) as tos
-      from placed p
+        c.issue_id, c.field_name, c.track,
+        array_agg(c.changed_at order by c.nth) as instants,
+        array_agg(c.from_key order by c.nth) as froms,
+        array_agg(c.to_key order by c.nth) as tos
+      from change c
       join tied using (issue_id, field_name, track)
-      group by p.issue_id, p.field_name, p.track
+      group by c.issue_id, c.field_name, c.track
     ) t
     cross join lateral (
       select case t.field_name
@@ -420,31 +428,45 @@ language sql stable as $$
     cross join lateral unnest(
       tracker.chain_order(t.instants, t.froms, t.tos, own.value)
     ) with ordinality o (source_nth, nth)
-  ),
-  mended as (
-    select
-      p.issue_id, p.field_name, p.field_id, p.kind, p.track, p.history_id, p.item, p.changed_at, p.author_id,
-      p.from_id, p.from_text, p.from_named, p.to_id, p.to_text, p.to_named, p.from_key, p.to_key,
-      o.nth, lead(p.changed_at) over track, lag(p.to_key) over track
-    from placed p
-    join place o on o.issue_id = p.issue_id and o.field_name = p.field_name and o.track = p.track and o.source_nth = p.nth
-    window track as (partition by p.issue_id, p.field_name, p.track order by o.nth)
-  ),
-  ordered as not materialized (
-    select
-      c.issue_id, c.field_name, c.field_id, c.kind, c.track, c.nth, c.changed_at, c.next_at, c.author_id,
-      c.from_id, c.from_text, c.from_key, coalesce(c.from_named, false), c.to_id, c.to_text, c.to_key,
-      coalesce(c.to_named, false), coalesce(c.before_key = c.from_key, true)
-    from (
-      select p.* from placed p
-      where not exists (
-        select from tied t where t.issue_id = p.issue_id and t.field_name = p.field_name and t.track = p.track
-      )
-      union all
-      select * from mended
-    ) c
   )
-  select * from ordered where kind is distinct from 'points'
+  select c.* from change c
+  where not exists (
+    select from tied t where t.issue_id = c.issue_id and t.field_name = c.field_name and t.track = c.track
+  )
   union all
-  select f.* from tracker.first_filled(of_source, array(select o::tracker.field_change from ordered o where o.kind = 'points')) f;
+  select
+    c.issue_id, c.field_name, c.field_id, c.kind, c.track, p.nth, c.changed_at, lead(c.changed_at) over track,
+    c.author_id, c.from_id, c.from_text, c.from_key, c.from_named, c.to_id, c.to_text, c.to_key, c.to_named,
+    coalesce(lag(c.to_key) over track = c.from_key, true)
+  from change c
+  join place p on p.issue_id = c.issue_id and p.field_name = c.field_name and p.track = c.track and p.source_nth = c.nth
+  window track as (partition by c.issue_id, c.field_name, c.track order by p.nth);
+$$;
+
+-- Changes of all followed fields of these issues, by issue, field and track, in order. Of several fields for story points
+-- the first that is filled counts at each moment: `tracker.first_filled`.
+create or replace function tracker.ordered_changes(of_source smallint, ids bigint[]) returns tracker.field_change[]
+language plpgsql stable as $$
+declare
+  changes tracker.field_change[] := array(select c from tracker.source_changes(of_source, ids) c);
+begin
+  if exists (select from unnest(changes) where next_at = changed_at) then
+    changes := array(select c from tracker.joined_changes(of_source, changes) c);
+  end if;
+  if exists (select from unnest(changes) where kind = 'points') then
+    changes := array(
+      select c from unnest(changes) c where c.kind is distinct from 'points'
+      union all
+      select f
+      from tracker.first_filled(of_source, array(select c from unnest(changes) c where c.kind = 'points')) f
+    );
+  end if;
+  return changes;
+end
+$$;
+
+-- The same as rows.
+create or replace function tracker.changes(of_source smallint, ids bigint[]) returns setof tracker.field_change
+language sql stable as $$
+  select * from unnest(tracker.ordered_changes(of_source, ids));
 $$;

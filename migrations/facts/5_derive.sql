@@ -56,15 +56,12 @@ declare
   have_names boolean;
   are_noted boolean;
 begin
-  select
-    array_agg(c),
-    bool_or(
-      (c.from_named or c.to_named) and c.kind is not null
-        and exists (select from tracker.shown_issues where source_id = of_source and id = c.issue_id offset 0)
-    )
-  into changes, have_names
-  from tracker.changes(of_source, touched) c;
-  have_names := coalesce(have_names, false);
+  changes := tracker.ordered_changes(of_source, touched);
+  have_names := exists (
+    select from unnest(changes) c
+    where (c.from_named or c.to_named) and c.kind is not null
+      and exists (select from tracker.shown_issues where source_id = of_source and id = c.issue_id offset 0)
+  );
   perform tracker.lock_names(of_source, have_names);
   are_noted := exists (select from tracker.history_names where source_id = of_source);
   delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
@@ -83,7 +80,7 @@ begin
   if not have_names then
     return changes;
   end if;
-  changes := array(select c from tracker.changes(of_source, touched) c);
+  changes := tracker.ordered_changes(of_source, touched);
   insert into tracker.history_names
   select of_source, n.issue_id, n.field_name, n.kind, n.name, bool_and(n.is_known)
   from (
@@ -128,10 +125,11 @@ declare
   estimates tracker.estimate[];
 begin
   -- Two writers of the same issues take turns.
-  perform from tracker.issue_facts
-  where source_id = of_source and issue_id = any (touched)
-  order by issue_id
-  for update;
+  perform
+  from (select id from unnest(touched) id order by id) t
+  cross join lateral (
+    select from tracker.issue_facts where source_id = of_source and issue_id = t.id offset 0 for update
+  ) f;
   have_facts := found;
 
   changes := tracker.changes_with_names(of_source, touched);
