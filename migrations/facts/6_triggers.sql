@@ -52,7 +52,12 @@ begin
   execute format(
     'insert into tracker.value_names (source_id, kind, name, value_id)
       select w.source_id, %1$L, w.name, w.id
-      from (select distinct source_id, btrim(%2$I) as name, %3$I::text as id from written) w
+      from (
+        select source_id, btrim(%2$I) as name, %3$I::text as id
+        from written
+        -- Few of a batch differ. Numbers are compared first, texts byte by byte.
+        group by source_id, %3$I, %2$I collate "C", %2$I
+      ) w
       where w.name <> '''' and not exists (
         select from tracker.value_names n
         where n.source_id = w.source_id and n.kind = %1$L and n.name = w.name and n.value_id = w.id
