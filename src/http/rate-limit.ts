@@ -1,6 +1,7 @@
 /** When a request may leave: slots, the source's wishes for quiet, and token buckets. */
 
-import { orStopped, stopped } from '../core/abort.ts';
+import pLimit from 'p-limit';
+import { orStopped } from '../core/abort.ts';
 import type { HttpCounters, Request } from '../core/stream.ts';
 import type { Pace } from './headers.ts';
 import type { Rate } from './http-options.ts';
@@ -136,28 +137,19 @@ const bucket = ({ perSecond, burst }: Rate, time: Time, granted?: Grants): ((nex
 
 /** At most `slots` at once, first come, first served. Resolves with what gives the slot back. */
 export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() => void>) => {
-  let free = slots;
-  const queue = new Set<() => void>();
-  const release = (): void => {
-    const [next] = queue;
-    if (next === undefined) free++;
-    else {
-      queue.delete(next);
-      next();
-    }
-  };
+  const limit = pLimit(slots);
   return async (signal) => {
-    if (signal.aborted) throw stopped(signal);
-    if (free > 0) free--;
-    else {
-      const turn = Promise.withResolvers<void>();
-      queue.add(turn.resolve);
-      await orStopped(turn.promise, signal).catch((error: unknown) => {
-        // Its turn may have come at the same moment.
-        if (!queue.delete(turn.resolve)) release();
-        throw error;
-      });
-    }
-    return release;
+    const turn = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    void limit(() => {
+      turn.resolve();
+      return held.promise;
+    });
+    await orStopped(turn.promise, signal).catch((error: unknown) => {
+      // Its turn passes at once, or is given back where it has just come.
+      held.resolve();
+      throw error;
+    });
+    return held.resolve;
   };
 };
