@@ -1,9 +1,8 @@
 /** A login for readers of `bi`: what it lacks, and what it has too much of, is found by one query as the statements that change it. */
 import crypto from 'node:crypto';
 import type { Pool } from 'pg';
-import { Misconfigured, saidBy } from '../core/errors.ts';
+import { codeOf, Misconfigured, saidBy } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { codeOf } from '../warehouse/pg-errors.ts';
 import { targetOf, urlFor } from '../warehouse/routes.ts';
 
 export interface ReaderOptions {

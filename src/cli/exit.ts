@@ -1,6 +1,6 @@
 /** How a command ends: the only place where errors and reports become exit codes and messages. */
 import { CommanderError } from 'commander';
-import { Interrupted, TidemarkError } from '../core/errors.ts';
+import { codeOf, Interrupted, TidemarkError } from '../core/errors.ts';
 import { escaped, withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
 import type { Sink } from './terminal.ts';
@@ -26,18 +26,20 @@ const exitCodes: Readonly<Record<string, number>> = {
   ...{ http_502: exit.connection, http_503: exit.connection, http_504: exit.connection },
 };
 
-const codeOf = (code: string, signal: StopSignal = 'SIGINT'): number =>
+const exitCodeOf = (code: string, signal: StopSignal = 'SIGINT'): number =>
   code === 'interrupted' ? exit[signal] : (exitCodes[code] ?? exit.failed);
 
 /** The exit code for whatever a command threw. `signal`: the one that was received, if any. */
 export const codeOfError = (error: unknown, signal?: StopSignal): number =>
-  error instanceof CommanderError && error.exitCode === 0 ? exit.ok : codeOf(describe(error).code, signal);
+  error instanceof CommanderError && error.exitCode === 0
+    ? exit.ok
+    : exitCodeOf(describe(error).code, signal);
 
 /** The exit code for how a run ended. */
 export function codeOfReport({ status, error }: RunReport, signal?: StopSignal): number {
   if (status === 'succeeded') return exit.ok;
   if (status === 'partly_failed' || status === 'needs_attention') return exit.partly;
-  return codeOf(status === 'interrupted' ? status : (error?.code ?? 'failed'), signal);
+  return exitCodeOf(status === 'interrupted' ? status : (error?.code ?? 'failed'), signal);
 }
 
 /** One code for several: theirs if they agree, 3 if some succeeded, else 1. `signal`: it stopped the command before its end. */
@@ -56,7 +58,7 @@ const connecting =
 /** An error as `--json` shows it: no credentials, no control characters of a source. */
 export function describe(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof CommanderError) return { code: 'usage', message: clean(usageText(error)) };
-  const system = systemCode(error);
+  const system = codeOf(error) ?? '';
   const message = clean(error instanceof Error ? error.message || system || error.name : String(error));
   if (error instanceof TidemarkError) return { code: error.code, message };
   if (error instanceof Error && error.name === 'AbortError')
@@ -106,8 +108,3 @@ export function report(error: unknown, printing: Printing, signal?: StopSignal, 
 }
 
 const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');
-
-function systemCode(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return systemCode(error.errors[0]);
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}

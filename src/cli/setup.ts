@@ -1,6 +1,6 @@
 /** Verbs that set things up: `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import fs from 'node:fs/promises';
-import { Misconfigured } from '../core/errors.ts';
+import { codeOf, Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { endsSoon } from '../core/token-end.ts';
 import type { Embedded } from '../embedded/embedded.ts';
@@ -185,9 +185,8 @@ const ofPooler =
 
 /** An error of listening as Misconfigured where the user can correct it. `change`: the flag or variable to change. */
 export function listenError(error: unknown, change: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (!/^(EADDR|EACCES|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_)/.test(code)) return error;
-  return new Misconfigured(`cannot listen: ${(error as Error).message}; change ${change}`, { cause: error });
+  if (!/^(EADDR|EACCES|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_)/.test(codeOf(error) ?? '')) return error;
+  return new Misconfigured(`cannot listen: ${saidBy(error)}; change ${change}`, { cause: error });
 }
 
 type SimulateOptions = Record<'seed' | 'issues' | 'port' | 'latency', number> & {

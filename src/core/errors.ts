@@ -149,6 +149,12 @@ export const passesAfter = (error: unknown): number | undefined => {
   return error instanceof Unreachable || error instanceof UnexpectedContent ? 0 : undefined;
 };
 
+/** The code that Node, OpenSSL or Postgres gave an error; of several addresses that all failed the first one's. */
+export const codeOf = (error: unknown): string | undefined => {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof AggregateError ? error.errors.map(codeOf).find(Boolean) : undefined;
+};
+
 /** What was thrown, in its own words: it may be anything. */
 export const saidBy = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);

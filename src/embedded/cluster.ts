@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { codeOf, Misconfigured, Unreachable } from '../core/errors.ts';
 import { minutes, seconds } from '../core/time.ts';
 import type { Settings } from '../warehouse/settings.ts';
 import { type Identity, type Native, type Program, program } from './native.ts';
@@ -55,7 +55,7 @@ export function textOf(file: string): string {
   try {
     return fs.readFileSync(file, 'utf8').trim();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (codeOf(error) === 'ENOENT') return '';
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Names what went wrong below HTTP: the network, TLS, our deadlines, a body cut short. */
 
 import { errors } from 'undici';
-import { TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../core/errors.ts';
+import { codeOf, TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../core/errors.ts';
 import type { Request } from '../core/stream.ts';
 import { Late } from './exchange.ts';
 import { proxyFailure } from './proxy.ts';
@@ -66,12 +66,3 @@ export const networkFailure = (
 };
 
 const passing = (error: Transient): Failed => ({ error, retry: 'yes' });
-
-/** The system's or library's code. Several addresses that all failed come as one AggregateError. */
-const codeOf = (error: unknown): string | undefined => {
-  if (typeof error !== 'object' || error === null) return undefined;
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return error instanceof AggregateError
-    ? error.errors.map(codeOf).find((code) => code !== undefined)
-    : undefined;
-};

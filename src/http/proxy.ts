@@ -2,7 +2,7 @@
 
 import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { Misconfigured, type TidemarkError, Unreachable } from '../core/errors.ts';
+import { codeOf, Misconfigured, type TidemarkError, Unreachable } from '../core/errors.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { rangesOf } from './public-address.ts';
 
@@ -93,8 +93,7 @@ export function proxyFailure(
   const facts = { cause: error };
   const status = /^Proxy response \((\d{3})\)|^Proxy Authentication Required \((407)\)/.exec(error.message);
   if (status === null) {
-    const code = 'code' in error ? error.code : undefined;
-    const what = meanings[String(code)];
+    const what = meanings[codeOf(error) ?? ''];
     if (what === undefined) return undefined;
     return { error: new Unreachable(`the proxy ${proxy} ${what}`, facts), retry: 'connect' };
   }

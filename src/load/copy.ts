@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
-import { codeOf } from '../warehouse/pg-errors.ts';
+import { codeOf } from '../core/errors.ts';
 import type { Batch, BatchRecord, Merge, Task } from './batch.ts';
 import { BinaryWriter } from './binary.ts';
 import { type Layout, stageText } from './layout.ts';

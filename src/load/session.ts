@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { stopped } from '../core/abort.ts';
-import { Misconfigured, Transient } from '../core/errors.ts';
+import { codeOf, Misconfigured, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { codeOf, diskFull, full, readOnly, wordsOf } from '../warehouse/pg-errors.ts';
+import { diskFull, full, readOnly, wordsOf } from '../warehouse/pg-errors.ts';
 import { isConnectionLoss, isRepeatable, usualRetry, withRetry } from '../warehouse/with-retry.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */

@@ -4,10 +4,10 @@
  */
 import fs from 'node:fs';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { Misconfigured, Transient, Unreachable } from '../core/errors.ts';
+import { codeOf, Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
-import { codeOf, wordsOf } from './pg-errors.ts';
+import { lockNotAvailable, wordsOf } from './pg-errors.ts';
 import { refreshStatistics } from './statistics.ts';
 import type { Definition, Settings } from './tables.ts';
 import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
@@ -308,9 +308,8 @@ async function grantsOn(trx: Db, views: readonly string[]): Promise<readonly str
   return rows.map(({ statement }) => statement);
 }
 
-/** SQLSTATEs: invalid_table_definition (a view whose columns were renamed, removed or changed in type), lock_not_available. */
+/** invalid_table_definition: a view whose columns were renamed, removed or changed in type. */
 const otherColumns = '42P16';
-const lockNotAvailable = '55P03';
 
 const ownDatabase =
   'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';

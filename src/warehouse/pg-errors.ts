@@ -2,6 +2,7 @@
 import pg from 'pg';
 import {
   AuthFailed,
+  codeOf,
   Misconfigured,
   saidBy,
   TidemarkError,
@@ -20,10 +21,6 @@ const passing =
 const passingCodes: ReadonlySet<string> = new Set(passing.split(' '));
 const passingMessage = /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/;
 
-/** The SQLSTATE of a server's error, the code of a network's, else undefined. */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
 /** What was said; of a server's error with its SQLSTATE, by which it is known in every language. */
 export const wordsOf = (error: unknown): string =>
   error instanceof pg.DatabaseError ? `${error.message}, SQLSTATE ${error.code}` : saidBy(error);
@@ -37,6 +34,9 @@ export function isPassing(error: unknown): boolean {
   const hasNoSocket = code === 'ENOENT' && Reflect.get(error, 'syscall') === 'connect';
   return passingCodes.has(code) || hasNoSocket || passingMessage.test(error.message);
 }
+
+/** SQLSTATE of a lock that another session kept for longer than we wait. */
+export const lockNotAvailable = '55P03';
 
 /** SQLSTATEs of a server that answers and takes no writes. */
 export const readOnly = '25006';

@@ -4,7 +4,7 @@
  */
 import pLimit from 'p-limit';
 import type pg from 'pg';
-import { codeOf } from './pg-errors.ts';
+import { codeOf } from '../core/errors.ts';
 
 /**
  * Analyzes the tables without statistics and those of which more than a tenth has changed; gives their names. Waits for nobody: a table that

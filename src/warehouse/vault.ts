@@ -1,10 +1,10 @@
 /** Keeps secrets that a source renews in the warehouse, encrypted, so that every machine finds the newest. */
 import crypto from 'node:crypto';
-import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { codeOf, Misconfigured, Unreachable } from '../core/errors.ts';
 import type { Secret } from '../core/secret.ts';
 import type { Vault } from '../core/vault.ts';
 import type { Warehouse } from './connect.ts';
-import { codeOf } from './pg-errors.ts';
+import { lockNotAvailable } from './pg-errors.ts';
 import { isConnectionLoss, withRetry } from './with-retry.ts';
 
 /**
@@ -45,7 +45,6 @@ export const vaultIn = (open: () => Promise<Pick<Warehouse, 'pool'>>, secret: Se
   },
 });
 
-const lockNotAvailable = '55P03';
 const cipher = 'aes-256-gcm';
 
 function seal(text: string, name: string, key: ArrayBuffer): Buffer {

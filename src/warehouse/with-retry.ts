@@ -1,6 +1,7 @@
 /** Waiting for a warehouse that is away, restarting or contended: which errors pass, and how long they are waited for. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf, isPassing } from './pg-errors.ts';
+import { codeOf } from '../core/errors.ts';
+import { isPassing } from './pg-errors.ts';
 
 /** How long work is tried again, in milliseconds; the pause doubles from `firstMs` to `longestMs`. */
 interface RetryLimits {
