@@ -1,6 +1,6 @@
 /** One request, one complete answer: deadlines, sizes and completeness, on undici. No retry, no judgement of the content. */
 
-import { pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { orStopped } from '../core/abort.ts';
@@ -54,8 +54,8 @@ export const exchange = async (
     answer = await orStopped(dispatcher.request(request), stop);
     within(timeouts.bodyMs, 'the whole answer');
     const headers = flat(answer.headers);
-    const raw = await collect(answer.body, headers, limits);
-    return { status: answer.statusCode, headers, raw };
+    const chunks = await Array.fromAsync(decoded('the answer', answer.body, headers, limits));
+    return { status: answer.statusCode, headers, raw: Buffer.concat(chunks) };
   } catch (error) {
     throw stop.aborted ? stop.reason : error;
   } finally {
@@ -64,7 +64,8 @@ export const exchange = async (
   }
 };
 
-const flat = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> => {
+/** Names in lower case; a repeated header is joined by commas. */
+export const flat = (headers: Dispatcher.ResponseData['headers']): Received['headers'] => {
   const one: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) one[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
@@ -74,38 +75,35 @@ const flat = (headers: Readonly<Record<string, string | string[] | undefined>>):
 /** Below this a high ratio means nothing. */
 const ratioCounts = 4 * 1024 * 1024;
 
-const beyond = (limit: number, what: string): TooLarge =>
-  new TooLarge(`the answer is larger than ${limit} ${what}`);
-
-/** The bytes of a body, decompressed strictly; limits are checked while it streams. */
-const collect = async (
+/**
+ * The bytes of a body as they come, decompressed strictly, as fast as they are taken. `what` is the body in messages. Throws as `exchange` does.
+ */
+export async function* decoded(
+  what: string,
   body: Dispatcher.ResponseData['body'],
-  headers: Readonly<Record<string, string>>,
+  headers: Received['headers'],
   { wireBytes, decodedBytes, ratio }: SizeLimits,
-): Promise<Buffer> => {
+): AsyncGenerator<Buffer, void, void> {
+  const beyond = (limit: number, of: string) => new TooLarge(`${what} is larger than ${limit} ${of}`);
   if (Number(headers['content-length'] ?? 0) > wireBytes) throw beyond(wireBytes, 'bytes');
   const encoding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== 'gzip')
     throw new UnexpectedContent(`content encoding '${encoding.slice(0, 40)}' was not asked for`);
-  const chunks: Buffer[] = [];
   let wire = 0;
   let bytes = 0;
-  async function* counted(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-    for await (const chunk of source) {
+  async function* counted(): AsyncGenerator<Buffer, void, void> {
+    for await (const chunk of body) {
       wire += chunk.length;
       if (wire > wireBytes) throw beyond(wireBytes, 'bytes');
       yield chunk;
     }
   }
-  const keep = async (source: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const chunk of source) {
-      bytes += chunk.length;
-      if (bytes > decodedBytes) throw beyond(decodedBytes, 'bytes decompressed');
-      if (bytes > ratioCounts && bytes > wire * ratio)
-        throw new TooLarge(`the answer decompresses to more than ${ratio} times its size`);
-      chunks.push(chunk);
-    }
-  };
-  await (encoding === 'gzip' ? pipeline(body, counted, createGunzip(), keep) : pipeline(body, counted, keep));
-  return Buffer.concat(chunks, bytes);
-};
+  const gunzip = () => pipeline(counted, createGunzip({ chunkSize: 65_536 }), () => {});
+  for await (const chunk of encoding === 'gzip' ? gunzip() : counted()) {
+    bytes += chunk.length;
+    if (bytes > decodedBytes) throw beyond(decodedBytes, 'bytes decompressed');
+    if (bytes > ratioCounts && bytes > wire * ratio)
+      throw new TooLarge(`${what} decompresses to more than ${ratio} times its size`);
+    yield chunk;
+  }
+}

@@ -2,6 +2,7 @@
 
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
+import { request } from 'undici';
 import { hours, minutes, seconds } from '../core/time.ts';
 import { connectTo, type Proxies, proxyFailure } from '../http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -68,9 +69,8 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
   const limits = { connections: 1, connectMs: deadline };
   const { dispatcher, proxy } = connectTo(url.origin, channel.proxies, limits);
   try {
-    const answer = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+    const answer = await request(url, {
+      dispatcher,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,

@@ -6,7 +6,7 @@ import type { HttpCounters } from '../core/stream.ts';
 import type { Proxies } from '../http/proxy.ts';
 import { sleep as wait } from '../http/with-retry.ts';
 import { type AllowedHosts, type Target, targetOf } from './download/download-url.ts';
-import { type DownloadLimits, defaultDownloadLimits, Gone, openTransfer } from './download/transfer.ts';
+import { type DownloadLimits, defaultDownloadLimits, Gone, transfer } from './download/transfer.ts';
 
 export type { DownloadLimits } from './download/transfer.ts';
 
@@ -43,7 +43,7 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
     if (counters !== undefined) counters.requests++;
     let failure: unknown;
     try {
-      const chunks = await openTransfer(what, target, options.proxies, limits, signal);
+      const chunks = transfer(what, target, options.proxies, limits, signal);
       for await (const chunk of resumed(what, chunks, delivered)) {
         delivered.bytes += chunk.length;
         delivered.sum = crc32(chunk, delivered.sum);
