@@ -8,6 +8,18 @@ export const stopped = (signal: AbortSignal): TidemarkError =>
     ? signal.reason
     : new Interrupted('asked to stop', { cause: signal.reason });
 
+/** A signal that aborts with the given one, and by that reason when its scope is left: `using scope = abortedAtEnd(…)`. */
+export const abortedAtEnd = (
+  signal: AbortSignal,
+  why: string,
+): Disposable & { readonly signal: AbortSignal } => {
+  const left = new AbortController();
+  return {
+    signal: AbortSignal.any([signal, left.signal]),
+    [Symbol.dispose]: () => left.abort(new Interrupted(why)),
+  };
+};
+
 /** The promise's outcome, or `stopped` if the signal aborts first: then nothing waits for the promise any more. */
 export const orStopped = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {

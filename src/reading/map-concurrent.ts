@@ -1,7 +1,7 @@
 /** One function over many items at once, in bounds. */
 
 import { pMapIterable } from 'p-map';
-import { Interrupted } from '../core/errors.ts';
+import { abortedAtEnd } from '../core/abort.ts';
 
 /**
  * The results of `work`, in the order of the items, at most `atOnce` in progress or waiting to be taken. The first failure ends the
@@ -13,12 +13,7 @@ export async function* mapConcurrent<T, R>(
   work: (item: T, signal: AbortSignal) => Promise<R>,
   signal: AbortSignal,
 ): AsyncGenerator<R, void, void> {
-  const left = new AbortController();
-  const stop = AbortSignal.any([signal, left.signal]);
-  const mapper = (item: T): Promise<R> => work(item, stop);
-  try {
-    for await (const result of pMapIterable(items, mapper, { concurrency: atOnce })) yield result as R;
-  } finally {
-    left.abort(new Interrupted('the rest is not wanted'));
-  }
+  using scope = abortedAtEnd(signal, 'the rest is not wanted');
+  const mapper = (item: T): Promise<R> => work(item, scope.signal);
+  for await (const result of pMapIterable(items, mapper, { concurrency: atOnce })) yield result as R;
 }

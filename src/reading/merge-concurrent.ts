@@ -1,6 +1,6 @@
 /** Several streams read at once, in bounds, and a limit of open streams over all readers. */
 
-import { Interrupted } from '../core/errors.ts';
+import { abortedAtEnd } from '../core/abort.ts';
 import { semaphore } from '../http/rate-limit.ts';
 
 /**
@@ -13,30 +13,24 @@ export async function* mergeConcurrent<S, T>(
   open: (start: S, signal: AbortSignal) => AsyncGenerator<T, unknown, void>,
   signal: AbortSignal,
 ): AsyncGenerator<T, void, void> {
-  const left = new AbortController();
-  const stop = AbortSignal.any([signal, left.signal]);
+  using scope = abortedAtEnd(signal, 'the rest is not wanted');
   const waiting = starts[Symbol.iterator]();
   const streams = new Set<AsyncGenerator<T, unknown, void>>();
   const arrived: Arrived<T>[] = [];
   let failed: { readonly error: unknown } | undefined;
   // Not a race of their promises: each round would hang on every stream that is slow, and hold what it brought until that one arrives.
-  let wake = (): void => {};
+  let news = Promise.withResolvers<void>();
   const pull = (stream: AsyncGenerator<T, unknown, void>): void => {
-    stream.next().then(
-      (result) => {
-        arrived.push({ stream, result });
-        wake();
-      },
-      (error: unknown) => {
-        failed ??= { error };
-        wake();
-      },
+    const answered = stream.next().then(
+      (result) => arrived.push({ stream, result }),
+      (error: unknown) => (failed ??= { error }),
     );
+    void answered.then(() => news.resolve());
   };
   const start = (): void => {
     const next = waiting.next();
     if (next.done === true) return;
-    const stream = open(next.value, stop);
+    const stream = open(next.value, scope.signal);
     streams.add(stream);
     pull(stream);
   };
@@ -46,9 +40,8 @@ export async function* mergeConcurrent<S, T>(
       const next = arrived.shift();
       if (failed !== undefined) throw failed.error;
       if (next === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+        await news.promise;
+        news = Promise.withResolvers();
         continue;
       }
       if (next.result.done === true) {
@@ -60,8 +53,7 @@ export async function* mergeConcurrent<S, T>(
       yield next.result.value;
     }
   } finally {
-    left.abort(new Interrupted('the rest is not wanted'));
-    // Their requests are aborted; what is under way in them ends by that.
+    // Their requests are aborted as the scope ends; what is under way in them ends by that.
     for (const stream of streams) void stream.return(undefined).catch(() => {});
   }
 }

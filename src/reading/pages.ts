@@ -1,6 +1,7 @@
 /** Walks a list page by page; the next page is fetched while the consumer works on this one. */
 
-import { Interrupted, Missing, Refused } from '../core/errors.ts';
+import { abortedAtEnd } from '../core/abort.ts';
+import { Missing, Refused } from '../core/errors.ts';
 import type { Answer, Http, Page, PageWalk, Request, WalkEnd } from '../core/stream.ts';
 import { defaultWalkLimits, type WalkLimits } from './loop-guard.ts';
 import { PageWalker } from './page-walker.ts';
@@ -21,43 +22,33 @@ export async function* pages(
   limits: Partial<WalkLimits> = {},
 ): AsyncGenerator<Page, WalkEnd, void> {
   const walker = new PageWalker(walk, { ...defaultWalkLimits, ...limits });
-  const left = new AbortController();
-  const stop = AbortSignal.any([signal, left.signal]);
+  using scope = abortedAtEnd(signal, 'the walk was left');
   const send = (request: Request): Promise<Answer> => {
-    const answer = http.send(request, stop);
+    const answer = http.send(request, scope.signal);
     // It is awaited later, or never if the consumer leaves: until then a failure must not count as unhandled.
     answer.catch(() => {});
     return answer;
   };
-  try {
-    let sent = walk.first;
-    let pending = send(sent);
-    let restarted = false;
-    /** What to ask for instead of what failed. Throws the error where nothing helps. */
-    const instead = (error: unknown): Request => {
-      const fewer = walk.fewer?.(sent, error);
-      if (fewer !== undefined) return fewer;
-      if (restarted || !isTokenRefused(error, walk, sent)) throw error;
-      restarted = true;
-      return walker.restart();
-    };
-    for (;;) {
-      const answer = await pending.catch(instead);
-      if (!('raw' in answer)) {
-        sent = answer;
-        pending = send(sent);
-        continue;
-      }
-      const { page, next } = walker.take(answer, sent);
-      if (next !== undefined) {
-        sent = next;
-        pending = send(sent);
-      }
-      if (page !== undefined) yield page;
-      if (next === undefined) return walker.end();
+  let sent = walk.first;
+  let pending = send(sent);
+  let restarted = false;
+  /** What to ask for instead of what failed. Throws the error where nothing helps. */
+  const instead = (error: unknown): Request => {
+    const fewer = walk.fewer?.(sent, error);
+    if (fewer !== undefined) return fewer;
+    if (restarted || !isTokenRefused(error, walk, sent)) throw error;
+    restarted = true;
+    return walker.restart();
+  };
+  for (;;) {
+    const answer = await pending.catch(instead);
+    const { page, next } = 'raw' in answer ? walker.take(answer, sent) : { page: undefined, next: answer };
+    if (next !== undefined) {
+      sent = next;
+      pending = send(sent);
     }
-  } finally {
-    left.abort(new Interrupted('the walk was left'));
+    if (page !== undefined) yield page;
+    if (next === undefined) return walker.end();
   }
 }
 
