@@ -22,9 +22,7 @@ export const withCode = <C extends string>(code: C) =>
 export class Misconfigured extends withCode('misconfigured') {}
 
 /** The source or the warehouse cannot be reached at all (refused, DNS, TLS). Exit code 4 when nothing could be done. */
-export class Unreachable extends TidemarkError {
-  readonly code: string = 'unreachable';
-}
+export class Unreachable extends withCode('unreachable') {}
 
 /** The credentials are wrong, expired or not accepted. Exit code 4; never retried. */
 export class AuthFailed extends withCode('auth') {}

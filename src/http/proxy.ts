@@ -3,8 +3,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { codeOf, Misconfigured, type TidemarkError, Unreachable } from '../core/errors.ts';
-import { bareHost, isThisMachine } from '../core/this-machine.ts';
-import { rangesOf } from './public-address.ts';
+import { bareHost, isIn, isThisMachine, rangesOf } from '../core/this-machine.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/config.ts is one. */
 export interface Proxies {
@@ -80,7 +79,7 @@ function covers(entry: string, host: string, port: string): boolean {
 function isWithin(host: string, net: string, bits: number): boolean {
   const version = isIP(net);
   if (version === 0 || isIP(host) !== version || !(bits <= (version === 4 ? 32 : 128))) return false;
-  return rangesOf(`${net}/${bits}`).check(host, version === 4 ? 'ipv4' : 'ipv6');
+  return isIn(rangesOf(`${net}/${bits}`), host);
 }
 
 /** A failure of the proxy itself, by the errors of undici's `ProxyAgent`; undefined for any other. */

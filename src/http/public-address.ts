@@ -1,16 +1,7 @@
 /** Public addresses: a URL that a server gives may not lead into our own network. */
 
-import { BlockList, isIP, isIPv4 } from 'node:net';
-
-/** Ranges of addresses, each written `10.0.0.0/8`. */
-export const rangesOf = (...ranges: readonly string[]): BlockList => {
-  const blocked = new BlockList();
-  for (const range of ranges) {
-    const [net = '', bits] = range.split('/');
-    blocked.addSubnet(net, Number(bits), isIPv4(net) ? 'ipv4' : 'ipv6');
-  }
-  return blocked;
-};
+import { isIPv4 } from 'node:net';
+import { isIn, rangesOf } from '../core/this-machine.ts';
 
 /** IANA's registry of special purpose addresses, version 4: private, shared, link-local (cloud metadata), reserved, multicast. */
 const special4 = rangesOf(
@@ -24,8 +15,5 @@ const global6 = rangesOf('2000::/3');
 const special6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Whether the address (without brackets) is of the public Internet. What is no address is not. */
-export const isPublic = (address: string): boolean => {
-  const version = isIP(address);
-  if (version === 4) return !special4.check(address, 'ipv4');
-  return version === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
-};
+export const isPublic = (address: string): boolean =>
+  isIPv4(address) ? !isIn(special4, address) : isIn(global6, address) && !isIn(special6, address);

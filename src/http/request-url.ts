@@ -11,8 +11,8 @@ export interface Base {
 
 /** Throws `Misconfigured` where the text is no http(s) URL, or carries a user, a query or a fragment. */
 export const baseOf = (text: string): Base => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
     throw new Misconfigured('the base URL must be an http or https URL, e.g. https://example.atlassian.net');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     throw new Misconfigured(`the base URL of ${url.host} must not hold a user, a query or a fragment`);
@@ -26,18 +26,18 @@ export const baseOf = (text: string): Base => {
 export const pathOf = (request: Request, base: Base): string => {
   const path = base.prefix + request.path;
   if (request.url === undefined) return path + queryOf(request.query);
-  const url = ownUrl(request.url, base.origin + path);
+  const url = strictUrl(request.url, base.origin + path);
   if (url?.origin !== base.origin || url.username !== '' || url.password !== '')
     throw new ForeignOrigin(
-      `${request.endpoint}: the next page is at ${url === undefined ? 'no readable URL' : url.origin}, not at ${base.origin}; not followed`,
+      `${request.endpoint}: the next page is at ${url?.origin ?? 'no readable URL'}, not at ${base.origin}; not followed`,
     );
   return (url.pathname === request.path ? path : url.pathname) + url.search;
 };
 
-/** Undefined for what a URL parser would mend silently: white space, control characters and backslashes have no place in a URL. */
-const ownUrl = (text: string, from: string): URL | undefined =>
+/** Null for what a URL parser would mend silently: white space, control characters and backslashes have no place in a URL. */
+export const strictUrl = (text: string, from?: string): URL | null =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-  /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text, from) ? undefined : new URL(text, from);
+  /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text, from);
 
 const queryOf = (query: Request['query']): string => {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>

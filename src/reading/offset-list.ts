@@ -2,14 +2,12 @@
 
 import { UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
+import { isObject, names, own } from '../core/record-object.ts';
 import { kindOf } from '../core/record-reader.ts';
 import type { Json } from '../core/stream.ts';
 
 /** An own property of a JSON value (never an inherited one: records may have a key named `toString`). */
-export const at = (value: Json, key: string): Json =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Readonly<Record<string, Json>>)[key]
-    : undefined;
+export const at = (value: Json, key: string): Json => (isObject(value) ? own(value, key) : undefined);
 
 /** An own property that is text, or undefined. */
 export const textAt = (value: Json, key: string): string | undefined => {
@@ -18,25 +16,19 @@ export const textAt = (value: Json, key: string): string | undefined => {
 };
 
 /** Arrays of an envelope that are never its records: a 200 that holds an error must not be read as a list. */
-const notRecords = new Set([
-  'errorMessages',
-  'warningMessages',
-  'warnings',
-  'errors',
-  'messages',
-  'error_codes',
-  'validation_errors',
-]);
+const notRecords = names(
+  'errorMessages warningMessages warnings errors messages error_codes validation_errors',
+);
 
 /**
- * The reader of an endpoint's list: a bare array, the first of `names` that is there, or the single array of the envelope. Throws
+ * The reader of an endpoint's list: a bare array, the first of `keys` that is there, or the single array of the envelope. Throws
  * `UnexpectedContent` with the endpoint and the keys seen for anything else: an answer without its list is never an empty list.
  */
 export const listNamed =
-  (endpoint: string, ...names: readonly string[]) =>
+  (endpoint: string, ...keys: readonly string[]) =>
   (body: Json): readonly Json[] => {
     if (Array.isArray(body)) return body;
-    for (const name of names) {
+    for (const name of keys) {
       const list = at(body, name);
       if (Array.isArray(list)) return list;
       if (list !== undefined)
@@ -49,22 +41,18 @@ export const listNamed =
   };
 
 const arraysOf = (body: Json): readonly (readonly Json[])[] =>
-  typeof body === 'object' && body !== null
-    ? Object.entries(body).flatMap(([key, value]) =>
-        Array.isArray(value) && !notRecords.has(key) ? [value] : [],
-      )
-    : [];
+  Object.entries(isObject(body) ? body : {}).flatMap(([key, value]) =>
+    Array.isArray(value) && !notRecords.has(key) ? [value] : [],
+  );
 
 const keysOf = (body: Json): string =>
-  typeof body === 'object' && body !== null
-    ? ` with the keys ${Object.keys(body).slice(0, 12).join(', ') || '(none)'}`
-    : '';
+  isObject(body) ? ` with the keys ${Object.keys(body).slice(0, 12).join(', ') || '(none)'}` : '';
 
 /** The identity of a record by the first of these properties it has, as text; '' if it has none. */
 export const idBy =
-  (...names: readonly string[]) =>
+  (...keys: readonly string[]) =>
   (record: Json): string => {
-    for (const name of names) {
+    for (const name of keys) {
       const id = at(record, name);
       if (typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber) return String(id);
     }

@@ -260,17 +260,12 @@ export const withParameter = (
 export const parameterOf = (sent: Request, parameter: string): unknown =>
   field(sent.body ?? sent.query, parameter);
 
-const placeOf = (sent: Request, parameter: string): number | undefined => {
-  const value = parameterOf(sent, parameter);
-  return isNatural(value) ? value : undefined;
-};
+const placeOf = (sent: Request, parameter: string): number | undefined =>
+  natural(sent.body ?? sent.query, parameter);
 
-const isNatural = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-
-const natural = (body: Json, name: string): number | undefined => {
-  const value = field(body, name);
-  return isNatural(value) ? value : undefined;
+const natural = (holder: Json, name: string): number | undefined => {
+  const value = field(holder, name);
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 };
 
 const totalOf = (body: Json): number | undefined => natural(body, 'total');

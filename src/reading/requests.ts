@@ -1,5 +1,6 @@
 /** Requests and questions that most sources have in common. */
 import { BadData, Missing, Redirected } from '../core/errors.ts';
+import { unlessBad } from '../core/record-parts.ts';
 import type { Http, Json, Request, Windows } from '../core/stream.ts';
 import { parseInstant } from '../core/time.ts';
 import { at } from './offset-list.ts';
@@ -50,10 +51,6 @@ export const changesBy = (created: string, updated: string, scope = ''): Windows
 export const instantAt = (record: Json, key: string): bigint | undefined => {
   const value = at(record, key);
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  try {
-    return parseInstant(value);
-  } catch (error) {
-    if (error instanceof BadData) return undefined;
-    throw error;
-  }
+  const instant = unlessBad(() => parseInstant(value));
+  return instant instanceof BadData ? undefined : instant;
 };

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { ForeignOrigin } from '../../core/errors.ts';
 import { bareHost, isLoopback, isThisMachine } from '../../core/this-machine.ts';
 import { isPublic } from '../../http/public-address.ts';
+import { strictUrl } from '../../http/request-url.ts';
 
 /** Hosts that the configuration allows. */
 export interface AllowedHosts {
@@ -28,12 +29,9 @@ export const targetOf = (what: string, text: string, { own, hosts }: AllowedHost
   const refused = (why: string): ForeignOrigin =>
     new ForeignOrigin(`${what}: the address of the report ${why}; nothing was fetched from it`);
   const source = new URL(own);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-  if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('is no URL');
   // Of relative addresses only a path is unambiguous: `//host/a.csv` names another server.
-  const written = /^\/(?!\/)/.test(text) ? source.origin + text : text;
-  if (!URL.canParse(written)) throw refused('is no URL');
-  const url = new URL(written);
+  const url = strictUrl(/^\/(?!\/)/.test(text) ? source.origin + text : text);
+  if (url === null) throw refused('is no URL');
   const local = source.protocol === 'http:' && isThisMachine(source.hostname);
   if (url.username !== '' || url.password !== '') throw refused('carries a user name');
   if (url.protocol !== 'https:' && !(local && url.protocol === 'http:' && isThisMachine(url.hostname)))
