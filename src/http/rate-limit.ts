@@ -65,14 +65,10 @@ export const rateLimit = (
       // taken during a pause would leave all at once at its end.
       let waited = await untilOpen(request, false, signal);
       waited += await timed(time, () => inBuckets(request.endpoint, signal));
-      const release = await slot(signal);
-      try {
-        waited += await untilOpen(request, true, signal);
-        counters.throttledMs += waited;
-        return await send();
-      } finally {
-        release();
-      }
+      using _slot = await slot(signal);
+      waited += await untilOpen(request, true, signal);
+      counters.throttledMs += waited;
+      return await send();
     },
     /** For `ms` from now no request leaves, or none like `request`; a longer pause is kept. It holds for other processes, too. */
     pause(ms: number, request?: Request): void {
@@ -121,22 +117,18 @@ const bucket = ({ perSecond, burst }: Rate, time: Time, granted?: Grants): ((nex
   };
   return (next) => async (signal) => {
     waiting++;
-    const release = await first(signal).finally(() => waiting--);
-    try {
-      refill();
-      const ms = Math.ceil(((1 - tokens) * 1000) / perSecond);
-      const own = ms > 0 ? time.sleep(ms, signal) : undefined;
-      await Promise.all([own, granted?.(waiting + 1, signal), next(signal)]);
-      refill();
-      tokens -= 1;
-    } finally {
-      release();
-    }
+    using _turn = await first(signal).finally(() => waiting--);
+    refill();
+    const ms = Math.ceil(((1 - tokens) * 1000) / perSecond);
+    const own = ms > 0 ? time.sleep(ms, signal) : undefined;
+    await Promise.all([own, granted?.(waiting + 1, signal), next(signal)]);
+    refill();
+    tokens -= 1;
   };
 };
 
-/** At most `slots` at once, first come, first served. Resolves with what gives the slot back. */
-export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() => void>) => {
+/** At most `slots` at once, first come, first served: `using slot = await …` gives it back at the end of the scope. */
+export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<Disposable>) => {
   const limit = pLimit(slots);
   return async (signal) => {
     const turn = Promise.withResolvers<void>();
@@ -150,6 +142,6 @@ export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() =
       held.resolve();
       throw error;
     });
-    return held.resolve;
+    return { [Symbol.dispose]: held.resolve };
   };
 };

@@ -73,11 +73,7 @@ export type StreamLimit = <T>(
 export function streamLimit(most: number): StreamLimit {
   const slot = semaphore(most);
   return async function* limited(open, signal) {
-    const release = await slot(signal);
-    try {
-      yield* open();
-    } finally {
-      release();
-    }
+    using _slot = await slot(signal);
+    yield* open();
   };
 }
