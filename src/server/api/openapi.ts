@@ -51,14 +51,8 @@ const operation = ({ operationId, summary, description, input, data, codes }: Ro
   ...(input.shape.body === undefined ? {} : { requestBody: bodyOf(input.shape.body) }),
   responses: {
     ...Object.fromEntries(codes.map((code) => [code, { description: 'Success.', ...success(data) }])),
-    '4XX': {
-      description: 'Malformed, not allowed, unknown, in conflict, or too many requests.',
-      ...json(ref(failed)),
-    },
-    '5XX': {
-      description: 'An error of this server, or a warehouse that does not answer.',
-      ...json(ref(failed)),
-    },
+    '4XX': failure('Malformed, not allowed, unknown, in conflict, or too many requests.'),
+    '5XX': failure('An error of this server, or a warehouse that does not answer.'),
   },
 });
 
@@ -69,6 +63,8 @@ const bodyOf = (body: z.ZodType) => ({
 });
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+
+const failure = (description: string) => ({ description, ...json(ref(failed)) });
 
 const success = (data: z.ZodType | undefined) =>
   data === undefined

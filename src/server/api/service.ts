@@ -37,20 +37,14 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
 }
 
 /**
- * Shares one call among all callers, until it has ended and is older than `ms`: callers must not be able to
+ * Shares one call among all callers until it has ended, and its answer for `ms` after that: callers must not be able to
  * keep the warehouse busy.
  */
 export function shared<T>(call: () => Promise<T>, ms: number): () => Promise<T> {
-  let last: { readonly at: number; readonly answer: Promise<T>; isOver: boolean } | undefined;
+  let last: Promise<T> | undefined;
+  const forget = () => void setTimeout(() => (last = undefined), ms).unref();
   return () => {
-    if (last === undefined || (last.isOver && performance.now() - last.at > ms)) {
-      const current = { at: performance.now(), answer: call(), isOver: false };
-      const end = (): void => {
-        current.isOver = true;
-      };
-      current.answer.then(end, end);
-      last = current;
-    }
-    return last.answer;
+    last ??= call().finally(forget);
+    return last;
   };
 }

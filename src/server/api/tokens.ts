@@ -41,14 +41,6 @@ export function roleOf(tokens: Tokens, rawHeaders: readonly string[]): Role | un
   return roleOfToken(tokens, /^bearer +(?<token>[\x21-\x7e]+) *$/i.exec(header)?.groups?.token ?? '');
 }
 
-/** Slows down addresses that keep failing. */
-interface AttemptLimit {
-  /** Seconds that the address has to wait before its next attempt; 0: none. */
-  waitOf(address: string): number;
-  /** Counts a failed attempt. True if the address has to wait from now on. */
-  failed(address: string): boolean;
-}
-
 /** This many failures in a row are forgiven, and one more each few seconds. */
 const forgiven = 20;
 const forgivenEvery = seconds(3);
@@ -56,25 +48,26 @@ const forgivenEvery = seconds(3);
 /** How many addresses are remembered. */
 const remembered = 1000;
 
-/** `now`: milliseconds that only grow. */
-export function attemptLimit(now: () => number = () => performance.now()): AttemptLimit {
+/** Slows down addresses that keep failing. `now`: milliseconds that only grow. */
+export function attemptLimit(now: () => number = () => performance.now()) {
   const counts = new Map<string, { readonly failures: number; readonly at: number }>();
   const failuresOf = (address: string): number => {
     const { failures = 0, at = 0 } = counts.get(address) ?? {};
     return Math.max(0, failures - (now() - at) / forgivenEvery);
   };
   return {
-    waitOf(address) {
+    /** Seconds that the address has to wait before its next attempt; 0: none. */
+    waitOf(address: string): number {
       const over = failuresOf(address) - forgiven + 1;
       return over <= 0 ? 0 : Math.ceil((over * forgivenEvery) / 1000);
     },
-    failed(address) {
+    /** Counts a failed attempt. True if the address has to wait from now on. */
+    failed(address: string): boolean {
       const failures = failuresOf(address) + 1;
       counts.delete(address);
       counts.set(address, { failures, at: now() });
       // The address whose last attempt is longest ago is forgotten first.
-      if (counts.size > remembered)
-        for (const oldest of [...counts.keys()].slice(0, 1)) counts.delete(oldest);
+      if (counts.size > remembered) counts.delete(counts.keys().next().value ?? '');
       return failures > forgiven - 1;
     },
   };

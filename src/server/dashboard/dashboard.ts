@@ -46,10 +46,9 @@ const nothingThere = 'There is nothing of that name here.';
  */
 export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   const asset = assets(app);
-  const show = (reply: FastifyReply, page: Page, status = 200, rejects = 0): FastifyReply => {
-    const view = { ...viewOf(deps, reply), asset, rejects };
-    return reply.code(status).type('text/html; charset=utf-8').send(layout(view, page));
-  };
+  const viewFor = (reply: FastifyReply, rejects = 0): View => ({ ...viewOf(deps, reply), asset, rejects });
+  const show = (reply: FastifyReply, page: Page, status = 200, view = viewFor(reply)): FastifyReply =>
+    reply.code(status).type('text/html; charset=utf-8').send(layout(view, page));
   app.setErrorHandler((error, { method, routeOptions }, reply) => {
     const { code, body, isOurs } = refusalOf(error);
     if (isOurs) deps.trouble(`${method} ${routeOptions.url ?? ''} of the dashboard failed`, error);
@@ -69,10 +68,10 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     app.get(path, async (_request, reply) => {
       const open = await openRejects(deps.db);
       const rejects = open.reduce((sum, each) => sum + each.rejects, 0);
-      const view = { ...viewOf(deps, reply), asset, rejects };
+      const view = viewFor(reply, rejects);
       const page = await make({ ...deps, ...askedOf(reply), view });
       if (page === undefined) throw new Rejected(404, nothingThere);
-      return show(reply, page, 200, rejects);
+      return show(reply, page, 200, view);
     });
   const changes = shared(() => changeToken(deps), 1000);
   app.get('/changes', async (_request, reply) => reply.type('text/plain').send(await changes()));

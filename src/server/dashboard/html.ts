@@ -40,10 +40,6 @@ const rendered = (part: Part): string => {
   return entities(escaped(String(part)));
 };
 
-const entities = (text: string): string =>
-  text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+const entity: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+const entities = (text: string): string => text.replace(/[&<>"']/g, (found) => entity[found] ?? '&#39;');

@@ -75,7 +75,10 @@ const place = (path: string, name: string, { rejects = 0 }: View, page: Page): H
   }</a></li>`;
 
 /** The hidden field that every form carries. */
-export const csrf = (view: View): Html => html`<input type="hidden" name="_csrf" value="${view.csrf}">`;
+export const csrf = (view: View): Html => hidden('_csrf', view.csrf);
+
+export const hidden = (name: string, value: Part): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
 
 /** A part of a page that the script replaces when it has changed. `isGoing`: it changes all the time. */
 export const live = (id: string, body: Part, isGoing = false): Html =>
@@ -92,7 +95,7 @@ export const signIn = (next: string, wrong?: string): Page => ({
   title: 'Sign in',
   isAlone: true,
   body: html`<article class="message"><h1>Sign in</h1>
-<form method="post" action="/login"><input type="hidden" name="next" value="${next}">
+<form method="post" action="/login">${hidden('next', next)}
 <input type="text" name="username" value="tidemark" autocomplete="username" hidden><label>API token
 <input type="password" name="token" required autofocus autocomplete="current-password" maxlength="4096"></label>
 ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}

@@ -2,14 +2,14 @@
 
 import { TidemarkError } from '../../../core/errors.ts';
 import { count, duration, plural } from '../../../core/format.ts';
-import { parseDay } from '../../../core/time.ts';
+import { days, daysSince1970 } from '../../../core/time.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
 import type { Ask, PlanLine } from '../../../scheduler/control.ts';
 import { lasting, orDash, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { type Html, html, type Part } from '../html.ts';
-import { csrf, live, type Page, type View } from '../layout.ts';
+import { csrf, hidden, live, type Page, type View } from '../layout.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */
@@ -32,12 +32,9 @@ export function askOfForm({ pipeline, from: first, to: end, streams }: BackfillF
   return { pipeline, does: 'backfill', window: { from, to }, ...(streams.length === 0 ? {} : { streams }) };
 }
 
-function dayOf(text: string | undefined): Date | undefined {
-  try {
-    return text === undefined ? undefined : new Date(`${parseDay(text)}T00:00:00Z`);
-  } catch {
-    return undefined;
-  }
+function dayOf(text = ''): Date | undefined {
+  const day = daysSince1970(text);
+  return Number.isNaN(day) ? undefined : new Date(days(day));
 }
 
 /** The form; with its fields in the address also the plan. */
@@ -82,7 +79,7 @@ async function planOf({ control, signal }: PageRequest, ask: Ask): Promise<reado
 }
 
 const form = (asked: BackfillForm, streams: readonly StreamState[], wrong: string | undefined): Html =>
-  html`<form method="get" action="/backfill"><input type="hidden" name="plan" value="1"><input type="hidden" name="pipeline" value="${asked.pipeline}">
+  html`<form method="get" action="/backfill">${hidden('plan', 1)}${hidden('pipeline', asked.pipeline)}
 <div class="filters"><label>From (first day, UTC)<input type="date" name="from" required value="${asked.from}"></label>
 <label>To (not included)<input type="date" name="to" required value="${asked.to}"></label></div>
 <details${asked.streams.length > 0 && html` open`}><summary>Only some streams</summary><fieldset>${streams
@@ -120,10 +117,8 @@ ${table(
 const startForm = ({ pipeline, window, streams = [] }: Ask, view: View): Part =>
   view.mayChange &&
   html`<form method="post" action="/backfill">${csrf(view)}${[
-    ['pipeline', pipeline] as const,
-    ['from', window?.from.toISOString().slice(0, 10)] as const,
-    ['to', window?.to.toISOString().slice(0, 10)] as const,
-    ...streams.map((stream) => ['streams', stream] as const),
-  ].map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )}<button>Start the backfill</button></form>`;
+    hidden('pipeline', pipeline),
+    hidden('from', window?.from.toISOString().slice(0, 10)),
+    hidden('to', window?.to.toISOString().slice(0, 10)),
+    streams.map((stream) => hidden('streams', stream)),
+  ]}<button>Start the backfill</button></form>`;
