@@ -1,44 +1,40 @@
 /** Pipelines as their files declare them, checked, with the values of their settings. */
-import type { Configurable, Handoff, Job, NightlyOptions, PipelineOptions, SourceOf } from './pipeline.ts';
+import type { OnSuccess } from '../core/dag-engine.ts';
+import type { Configurable, Job, NightlyOptions, PipelineOptions, SourceOf } from './pipeline.ts';
 import type { PipelineFile } from './pipeline-files.ts';
 import { SourceReader } from './source-reader.ts';
 import { didYouMean } from './suggest.ts';
 import type { Variables } from './variables.ts';
 
-/** A pipeline that can be named in commands. */
-export interface ConfiguredPipeline<C extends Configurable = Configurable> {
+/** What runs by itself or by its name. */
+interface Runnable {
   readonly name: string;
   readonly about: string;
+  /** Where it is declared, or its schedule is set, for people. */
+  readonly file: string;
+  readonly jobs: readonly Job[];
+  readonly onSuccess?: OnSuccess;
+}
+
+/** A pipeline that can be named in commands. */
+export interface ConfiguredPipeline<C extends Configurable = Configurable> extends Runnable {
   readonly connector: C;
   /** The values of the connector's settings; undefined: the pipeline is not configured. */
   readonly values: Readonly<Record<string, unknown>> | undefined;
-  /** Where it is declared, for people. */
-  readonly file: string;
   /** What would configure it: the name of a variable. */
   readonly needs: string;
   /** A setting as the user knows it: TRACKER_EMAIL, or the file and the key. */
   readonly nameOf: (key: string) => string;
-  readonly jobs: readonly Job[];
-  readonly onSuccess?: Handoff;
 }
 
 /** The run over several pipelines. */
-export interface Nightly {
-  readonly name: 'nightly';
-  readonly about: string;
-  /** Where its schedule is set, for people. */
-  readonly file: string;
-  readonly jobs: readonly Job[];
+interface Nightly extends Runnable {
   /** Names of its pipelines, in their order. */
   readonly pipelines: readonly string[];
-  readonly onSuccess?: Handoff;
 }
 
 /** When things run unless a file says otherwise. */
-export interface Defaults {
-  readonly schedule: string;
-  readonly timeZone: string;
-}
+type Defaults = Required<Pick<NightlyOptions, 'schedule' | 'timeZone'>>;
 
 export const nightlyName = 'nightly';
 const everySunday = '0 0 * * 0';
@@ -91,7 +87,7 @@ function checkKeys(from: Variables, file: string, given: object, keys: readonly 
     from.problem(`${file}: ${key}`, `is unknown${didYouMean(key, keys)}`);
 }
 
-const checkHandoff = (from: Variables, file: string, handoff: Handoff | undefined): void =>
+const checkHandoff = (from: Variables, file: string, handoff: OnSuccess | undefined): void =>
   checkKeys(from, `${file}: onSuccess`, handoff ?? {}, handoffKeys);
 
 function checkPipeline<C extends Configurable>(

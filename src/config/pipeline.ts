@@ -1,4 +1,5 @@
 /** What a pipeline file says: plain data, which `readConfig` checks. */
+import type { OnSuccess } from '../core/dag-engine.ts';
 import type { Given, Settings, ValuesOf } from './settings.ts';
 
 /** A time that comes again. Five cron fields, read in the IANA time zone: data windows do not depend on it, only the start does. */
@@ -13,15 +14,6 @@ export interface Job {
   readonly on: Schedule;
   /** Not started at its own time, but as a part of `nightly` when it is due then. A job without it starts by itself. */
   readonly within?: 'nightly';
-}
-
-/** What is triggered at the workflow engine when a run succeeded and every receipt of it holds. */
-export interface Handoff {
-  readonly dag: string;
-  /** Whether its end is waited for and stored with our run. Default: no. */
-  readonly wait?: boolean;
-  /** Parameters besides RUN_ID, FROM and TO. */
-  readonly params?: Readonly<Record<string, string>>;
 }
 
 /** Where a connector says what is wrong with its settings. */
@@ -72,7 +64,7 @@ export interface PipelineOptions<C extends Configurable = Configurable> {
   };
   /** Streams that runs leave out. */
   readonly exclude?: readonly string[];
-  readonly onSuccess?: Handoff;
+  readonly onSuccess?: OnSuccess;
 }
 
 /** The run over several pipelines, one after the other. */
@@ -86,7 +78,7 @@ export interface NightlyOptions {
   /** Names of its pipelines, in their order. Default: every one without a `schedule.sync` of its own. */
   readonly pipelines?: readonly string[];
   /** Triggered when every part of it succeeded. */
-  readonly onSuccess?: Handoff;
+  readonly onSuccess?: OnSuccess;
 }
 
 export type Definition<C extends Configurable = Configurable> =

@@ -1,5 +1,14 @@
 /** Workflow engines: the one to which runs are handed over, and what their words for states mean. */
 
+/** What is triggered at the engine when a run succeeded and every receipt of it holds. */
+export interface OnSuccess {
+  readonly dag: string;
+  /** Whether its end is waited for and stored with our run. Default: no. */
+  readonly wait?: boolean;
+  /** Parameters besides RUN_ID, FROM and TO. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
 /** State of a run at the engine. */
 export interface EngineRun {
   readonly runId: string | undefined;

@@ -2,15 +2,7 @@
 
 import crypto from 'node:crypto';
 import { type QueryExecutorProvider as Db, sql } from 'kysely';
-
-/** What a pipeline declares (`onSuccess` of its file). */
-export interface OnSuccess {
-  readonly dag: string;
-  /** Whether its end is waited for and stored. Default: no. */
-  readonly wait?: boolean;
-  /** Further parameters. */
-  readonly params?: Readonly<Record<string, string>>;
-}
+import type { OnSuccess } from '../core/dag-engine.ts';
 
 /** A run that is to be handed over. */
 interface FinishedRun {

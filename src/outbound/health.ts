@@ -61,17 +61,8 @@ function messageOf(finding: Finding, before: Health, since: Date): Message {
   const still = event === 'reminder' ? ` ${state.replace('_', ' ')}` : '';
   const run = which && ('run' in which ? which.run : which.request);
   const title = `${pipeline} ${titles[event]}${still}`;
-  return {
-    event,
-    pipeline,
-    state,
-    before,
-    since: since.toISOString(),
-    run,
-    title,
-    cause,
-    next: nextCommand(finding),
-  };
+  const next = nextCommand(finding);
+  return { event, pipeline, state, before, since: since.toISOString(), run, title, cause, next };
 }
 
 /** How often a reminder is sent while the state stays bad. */

@@ -1,12 +1,12 @@
 /** What is sent after a run, and periodically: hand-offs to the workflow engine and notifications. */
 
 import { type Kysely, sql } from 'kysely';
-import type { Engine } from '../core/dag-engine.ts';
+import type { Engine, OnSuccess } from '../core/dag-engine.ts';
 import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
 import { advanceHandoffs } from './handoff.ts';
-import { enqueueHandoff, enqueueMissedHandoff, type OnSuccess } from './handoff-queue.ts';
+import { enqueueHandoff, enqueueMissedHandoff } from './handoff-queue.ts';
 import { type Finding, findings, recordHealth, recoveries } from './health.ts';
 
 export interface Outbound {

@@ -4,11 +4,8 @@ import { orStopped } from '../core/abort.ts';
 import { TimedOut } from '../core/errors.ts';
 import type { AnyDatabase } from './connect.ts';
 
-/** A limit: `perSecond` requests a second, `burst` of them at once. */
-interface Limit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
+/** `perSecond` requests a second, `burst` of them at once. */
+type Limit = Readonly<Record<'perSecond' | 'burst', number>>;
 
 type Wait = { readonly wait: number };
 type Pause = { readonly key: string; readonly ms: number };
