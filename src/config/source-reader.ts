@@ -3,7 +3,7 @@ import { isThisMachine } from '../core/this-machine.ts';
 import type { Configurable, Report, SourceOf } from './pipeline.ts';
 import { isVariable, type Setting, variableOf } from './settings.ts';
 import { didYouMean } from './suggest.ts';
-import { shownValue, type Variables } from './variables.ts';
+import type { Variables } from './variables.ts';
 
 /** What is wrong with a setting, and the key of another one that would do instead. */
 interface Complaint {
@@ -90,17 +90,10 @@ export class SourceReader implements Report {
     return undefined;
   }
 
-  #value(key: string, { schema, isSecret }: Setting, text: string | undefined): unknown {
-    const [from, name, variable] = [this.#from, this.nameOf(key), this.#variable(key)];
-    const { success, data, error } = schema.safeParse(text);
-    // What must be given and is not is reported with what it is for.
-    if (!success && text !== undefined) this.problem(key, error.issues[0]?.message ?? 'is not valid');
-    const value = success ? data : schema.safeParse(undefined).data;
-    const origin = text === undefined ? 'default' : 'pipeline file';
-    from.shown.push({
-      ...{ name, variable, isSecret, value: shownValue(value) },
-      from: variable === undefined ? origin : from.originOf(variable),
-    });
+  /** What must be given and is not is undefined here: `read` reports it with what it is for. */
+  #value(key: string, setting: Setting, text: string | undefined): unknown {
+    const problem = (what: string) => this.problem(key, what);
+    const value = this.#from.read(this.nameOf(key), this.#variable(key), setting, text, problem);
     const url = typeof value === 'string' ? URL.parse(value) : null;
     if (url?.protocol === 'http:' && !isThisMachine(url.hostname))
       this.warn(key, `credentials go to ${url.host} unencrypted; use https where the server has it`);

@@ -25,7 +25,7 @@ export interface Shown {
 }
 
 /** Secrets are `***`, lists are separated by commas. */
-export function shownValue(value: unknown): string {
+function shownValue(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace('T00:00:00.000Z', '');
   return value === undefined ? '' : String(value);
 }
@@ -85,27 +85,33 @@ export class Variables {
 
   /** The value of a variable by the schema, which accepts undefined: it is optional or has a default. That is taken for a wrong one, a problem. */
   value<T>(name: string, schema: z.ZodType<T>): T {
-    return this.#read(name, schema, this.text(name), false);
+    return this.read(name, name, { schema, isSecret: false }, this.text(name));
   }
 
   /** The same of a secret. */
-  secretValue(name: string, schema: z.ZodType<string | undefined>): Secret | undefined {
-    const secret = schema.transform((text) => (text === undefined ? undefined : new Secret(text)));
-    return this.#read(name, secret, this.secret(name), true);
+  secretValue(name: string, wanted: z.ZodType<string | undefined>): Secret | undefined {
+    const schema = wanted.transform((text) => (text === undefined ? undefined : new Secret(text)));
+    return this.read(name, name, { schema, isSecret: true }, this.secret(name));
   }
 
-  #read<T>(name: string, schema: z.ZodType<T>, text: string | undefined, isSecret: boolean): T {
+  /**
+   * The value of a text, and in place of a wrong one, which is a problem, that of no text; undefined where the schema wants a text and there is
+   * none. Notes it for people under `name`. `variable`: where the text is from; undefined: a pipeline file.
+   */
+  read<T>(
+    name: string,
+    variable: string | undefined,
+    { schema, isSecret }: { readonly schema: z.ZodType<T>; readonly isSecret: boolean },
+    text: string | undefined,
+    problem = (what: string) => this.problem(name, what),
+  ): T {
     const { success, data, error } = schema.safeParse(text);
-    if (!success) this.problem(name, error.issues[0]?.message ?? 'is not valid');
-    const value = success ? data : schema.parse(undefined);
-    this.shown.push({
-      name,
-      variable: name,
-      isSecret,
-      value: shownValue(value),
-      from: this.originOf(name),
-    });
-    return value;
+    if (!success && text !== undefined) problem(error.issues[0]?.message ?? 'is not valid');
+    const value = success ? data : schema.safeParse(undefined).data;
+    const origin = text === undefined ? 'default' : 'pipeline file';
+    const from = variable === undefined ? origin : this.originOf(variable);
+    this.shown.push({ name, variable, isSecret, value: shownValue(value), from });
+    return value as T;
   }
 
   /** Every name that is set. */
