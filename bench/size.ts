@@ -8,10 +8,10 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 46,
-  core: 1661,
-  config: 777,
-  http: 1207,
-  reading: 1337,
+  core: 1683,
+  config: 763,
+  http: 1150,
+  reading: 1219,
   'connectors/jira': 2699,
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
@@ -19,18 +19,18 @@ export const budgets: Readonly<Record<string, number>> = {
   engine: 2907,
   load: 1526,
   queries: 801,
-  bi: 438,
-  warehouse: 1251,
-  embedded: 462,
+  bi: 437,
+  warehouse: 1237,
+  embedded: 458,
   scheduler: 901,
-  outbound: 495,
-  'server/api': 978,
-  'server/dashboard': 1559,
-  cli: 2065,
+  outbound: 479,
+  'server/api': 962,
+  'server/dashboard': 1534,
+  cli: 2062,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_350;
+export const limit = 25_115;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

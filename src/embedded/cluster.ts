@@ -174,13 +174,9 @@ type Around = { readonly input?: string; readonly signal?: AbortSignal | undefin
  * Runs a program to its end, which takes seconds; one that hangs is ended after five minutes. Throws `Unreachable` with what it wrote to
  * stderr, and the reason of the signal.
  */
-async function run(
-  cluster: Cluster,
-  name: Program,
-  args: readonly string[],
-  { input = '', signal }: Around = {},
-) {
+async function run(cluster: Cluster, name: Program, args: readonly string[], around: Around = {}) {
   const { native, as, data } = cluster;
+  const { input = '', signal } = around;
   const options = { ...as, ...environment, cwd: path.dirname(data), timeout: minutes(5) };
   const going = promisify(execFile)(program(native, name), args, { ...options, ...(signal && { signal }) });
   // One that ends early does not read it; its exit code says why.

@@ -7,14 +7,11 @@ import { adviceOn } from './advice.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, isLimit, isOfEndpoint, retryAfterMs } from './headers.ts';
 import type { HttpOptions } from './http-options.ts';
-import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
+import { bodyOf, type Clean, clip, serverMessages, traceOf } from './response-message.ts';
 import type { Attempt, Failed } from './with-retry.ts';
 
-/** `clean` takes secrets and control characters out of foreign text; `wallMs` is now (epoch). */
-type Context = Pick<HttpOptions, 'advice'> & {
-  readonly clean: (text: string) => string;
-  readonly wallMs: number;
-};
+/** `wallMs` is now (epoch). */
+type Context = Pick<HttpOptions, 'advice'> & { readonly clean: Clean; readonly wallMs: number };
 
 /** The answer with its body parsed, or why it does not count. */
 export const classify = (request: Request, got: Received, context: Context): Attempt =>
@@ -105,12 +102,7 @@ const refusal = (status: number, message: string, messages: readonly string[], b
 };
 
 /** Without the query of the location, which may carry anything. */
-const redirected = (
-  answered: string,
-  status: number,
-  location: string | undefined,
-  clean: (text: string) => string,
-) => {
+const redirected = (answered: string, status: number, location: string | undefined, clean: Clean) => {
   const to = location === undefined ? '' : ` to ${clean(location.replace(/[?#].*$/s, ''))}`;
   return new errors.Redirected(
     `${answered}, a redirect${to}; it was not followed: is the base URL the final address of the API?`,

@@ -6,7 +6,7 @@ import type { Http, HttpCounters, Request } from '../core/stream.ts';
 import { classify } from './classify-response.ts';
 import { withRenewal } from './credentials.ts';
 import { exchange, type Sent } from './exchange.ts';
-import { isOfEndpoint, paceOf, usedUpMs } from './headers.ts';
+import { type Headers, isOfEndpoint, paceOf, usedUpMs } from './headers.ts';
 import type { Credentials, HttpOptions, Login } from './http-options.ts';
 import { defaultLimits, defaultRetry, defaultTimeouts } from './http-options.ts';
 import { networkFailure } from './network-errors.ts';
@@ -43,7 +43,7 @@ export const createHttp = (options: HttpOptions): Http => {
     ...{ connections: concurrency, connectMs: timeouts.connectMs },
   });
   /** What a good answer says about the next ones. A wait beyond the bound is left to the 429 of the next request. */
-  const heed = (request: Request, headers: Readonly<Record<string, string>>): void => {
+  const heed = (request: Request, headers: Headers): void => {
     const [quietMs, pace] = [usedUpMs(headers, wall()), paceOf(headers, wall())];
     const about = isOfEndpoint(headers) ? request : undefined;
     if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) limiter.pause(quietMs, about);

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { orStopped } from '../core/abort.ts';
 import { TooLarge, UnexpectedContent } from '../core/errors.ts';
+import type { Headers } from './headers.ts';
 import type { SizeLimits, Timeouts } from './http-options.ts';
 
 /** What is sent. */
@@ -19,8 +20,7 @@ export interface Sent {
 /** What came back, complete and decompressed. */
 export interface Received {
   readonly status: number;
-  /** Names in lower case; a repeated header is joined by commas. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly raw: Buffer;
 }
 
@@ -64,8 +64,7 @@ export const exchange = async (
   }
 };
 
-/** Names in lower case; a repeated header is joined by commas. */
-export const flat = (headers: Dispatcher.ResponseData['headers']): Received['headers'] => {
+export const flat = (headers: Dispatcher.ResponseData['headers']): Headers => {
   const one: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) one[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
@@ -81,7 +80,7 @@ const ratioCounts = 4 * 1024 * 1024;
 export async function* decoded(
   what: string,
   body: Dispatcher.ResponseData['body'],
-  headers: Received['headers'],
+  headers: Headers,
   { wireBytes, decodedBytes, ratio }: SizeLimits,
 ): AsyncGenerator<Buffer, void, void> {
   const beyond = (limit: number, of: string) => new TooLarge(`${what} is larger than ${limit} ${of}`);

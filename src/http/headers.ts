@@ -1,6 +1,7 @@
 /** What an answer's headers say about time: the source's clock, and when to come back. */
 
-type Headers = Readonly<Record<string, string>>;
+/** Names in lower case; a repeated header is joined by commas. */
+export type Headers = Readonly<Record<string, string>>;
 
 /** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that HTTP allows senders. */
 const imf = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

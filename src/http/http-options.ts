@@ -124,15 +124,12 @@ export interface Budget {
   pauses(key: string): Promise<ReadonlyMap<string, number>>;
 }
 
-/** What happens between requests: for progress lines and the log. */
+/**
+ * What happens between requests: for progress lines and the log. retry: sent again after `waitMs`; `tries`: sent so far. throttled: no request
+ * leaves until then (epoch ms). unshared: the budget does not answer, so this process keeps the limits by itself; said once.
+ */
 export type HttpEvent = { readonly endpoint: string; readonly reason: string } & (
-  | {
-      /** Sent again after `waitMs`. `tries`: sent so far. */ readonly type: 'retry';
-      readonly tries: number;
-      readonly waitMs: number;
-    }
-  | { /** No request leaves until then (epoch ms). */ readonly type: 'throttled'; readonly untilMs: number }
-  | {
-      /** The budget does not answer: this process keeps the limits by itself. Once. */ readonly type: 'unshared';
-    }
+  | { readonly type: 'retry'; readonly tries: number; readonly waitMs: number }
+  | { readonly type: 'throttled'; readonly untilMs: number }
+  | { readonly type: 'unshared' }
 );

@@ -2,6 +2,10 @@
 
 import { parseJson } from '../core/json.ts';
 import { isObject } from '../core/record-object.ts';
+import type { Headers } from './headers.ts';
+
+/** Takes secrets and control characters out of foreign text. */
+export type Clean = (text: string) => string;
 
 const longest = 300;
 const most = 5;
@@ -11,15 +15,11 @@ const most = 5;
  * `{error: {message}}`, `{message}`, `{messages}`, Spotify's `{messages, error_codes: [{code, definition}]}` and `{validation_errors}`, and
  * OAuth's `{error, error_description}`. Cleaned, at most five; none where the body is not JSON.
  */
-export const serverMessages = (body: unknown, clean: (text: string) => string): readonly string[] =>
+export const serverMessages = (body: unknown, clean: Clean): readonly string[] =>
   [...new Set(texts(body).map(clean))].filter((text) => text !== '').slice(0, most);
 
 /** The name by which the server's operators find the request again: Spotify's `sp_trace_id`, in the body or as a header. */
-export const traceOf = (
-  body: unknown,
-  headers: Readonly<Record<string, string>>,
-  clean: (text: string) => string,
-): string | undefined => {
+export const traceOf = (body: unknown, headers: Headers, clean: Clean): string | undefined => {
   const named = isObject(body) && typeof body.sp_trace_id === 'string' ? body.sp_trace_id : '';
   return clip(clean(named || (headers.sp_trace_id ?? ''))) || undefined;
 };
@@ -66,15 +66,15 @@ export const clip = (text: string): string =>
  * whatever carries the credentials becomes `•••`: a server may echo what it was sent.
  */
 export const cleaner =
-  (secrets: readonly string[]) =>
-  (text: string): string =>
+  (secrets: readonly string[]): Clean =>
+  (text) =>
     secrets
       .reduce((rest, secret) => rest.replaceAll(secret, '•••'), text.slice(0, 10_000))
       .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ')
       .trim();
 
 /** The secret parts of authorization headers: the values, what follows the scheme, and the two halves of Basic. */
-export const secretsIn = (headers: Readonly<Record<string, string>>): readonly string[] =>
+export const secretsIn = (headers: Headers): readonly string[] =>
   Object.values(headers)
     .flatMap((value) => {
       const [scheme = '', token = ''] = value.split(/\s+(.*)/s);

@@ -115,13 +115,8 @@ export class PageWalker {
     const next = following?.request ?? this.#passAgain();
     if (following !== undefined)
       this.#loopGuard.onward(following.request, all.length, this.#metInPass - before);
-    const page: Page = {
-      records,
-      raw: answer.raw,
-      total,
-      offset: paging.offset?.(answer.body, sent),
-    };
-    return { page, next };
+    const offset = paging.offset?.(answer.body, sent);
+    return { page: { records, raw: answer.raw, total, offset }, next };
   }
 
   /** The walk's first request, for a new pass; what was delivered stays delivered. */

@@ -124,11 +124,8 @@ const namesOf = (definitions: readonly Definition[]): readonly string[] => [
   ...new Set(definitions.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
 ];
 
-async function planOf(
-  db: Db,
-  tables: readonly DeclaredTable[],
-  { folder = ownFolder, version = ownVersion(), settings }: MigrateOptions,
-): Promise<Plan> {
+async function planOf(db: Db, tables: readonly DeclaredTable[], options: MigrateOptions): Promise<Plan> {
+  const { folder = ownFolder, version = ownVersion(), settings } = options;
   const views = viewsIn(new URL('views/', folder));
   const facts = factsIn(folder);
   const made = [...tables.flatMap(tableDefinitions), ...settingDefinitions(settings)];

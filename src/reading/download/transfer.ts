@@ -5,8 +5,8 @@ import type { LookupFunction } from 'node:net';
 import { request } from 'undici';
 import { stopped } from '../../core/abort.ts';
 import { codeOf, ForeignOrigin, Transient, UnexpectedContent } from '../../core/errors.ts';
-import { decoded, flat, Late, type Received } from '../../http/exchange.ts';
-import { retryAfterMs } from '../../http/headers.ts';
+import { decoded, flat, Late } from '../../http/exchange.ts';
+import { type Headers, retryAfterMs } from '../../http/headers.ts';
 import { networkFailure } from '../../http/network-errors.ts';
 import { connectTo, type Proxies } from '../../http/proxy.ts';
 import type { Target } from './download-url.ts';
@@ -103,7 +103,7 @@ const checked =
   };
 
 /** Throws where the answer is no file. */
-const checkFile = (what: string, status: number, headers: Received['headers']): void => {
+const checkFile = (what: string, status: number, headers: Headers): void => {
   const answered = `${what}: the address of the report answered`;
   if ([400, 401, 403, 404, 410].includes(status)) throw new Gone(what, status);
   if (status === 408 || status === 425 || status === 429 || status >= 500)
