@@ -247,9 +247,11 @@ language sql stable as $$
   window history as (partition by m.issue_id order by m.since);
 $$;
 
--- Changes of all followed fields of these issues, by issue, field and track, as the source orders them.
-create or replace function tracker.source_changes(of_source smallint, ids bigint[]) returns setof tracker.field_change
-language sql stable as $$
+-- Changes of all followed fields, by issue, field and track, as the source orders them. `rows`: all changes of some issues.
+-- It has one plan for all batches.
+create or replace function tracker.source_changes(of_source smallint, rows tracker.issue_changelog[])
+returns setof tracker.field_change
+language sql stable set plan_cache_mode = force_generic_plan as $$
   with site as (
     select coalesce(max(f.sprint_fields), '{}') as sprint_fields from tracker.fact_fields f where source_id = of_source
   ),
@@ -273,21 +275,12 @@ language sql stable as $$
     select 'Sprint', 'sprint', 'sprint' from site where cardinality(site.sprint_fields) = 0
   ),
   read as (
-    select c.*
-    from unnest(ids) as t (id)
-    cross join lateral (
-      select
-        issue_id, history_id, item, changed_at, author_id, from_id, from_text, to_id, to_text, field_id,
-        case
-          when field_name = 'Sprint' and (select cardinality(sprint_fields) from site) = 0 then 'Sprint' else field_id
-        end as followed_id
-      from tracker.issue_changelog
-      where source_id = of_source and issue_id = t.id and (
-        field_id = any (array(select field_id from followed))
-        or (field_name = 'Sprint' and (select cardinality(sprint_fields) from site) = 0)
-      )
-      offset 0
-    ) c
+    select
+      c.*,
+      case
+        when field_name = 'Sprint' and (select cardinality(sprint_fields) from site) = 0 then 'Sprint' else field_id
+      end as followed_id
+    from unnest(rows) c
   ),
   known as (
     select
@@ -443,23 +436,43 @@ language sql stable as $$
   window track as (partition by c.issue_id, c.field_name, c.track order by p.nth);
 $$;
 
--- Changes of all followed fields of these issues, by issue, field and track, in order. Of several fields for story points
--- the first that is filled counts at each moment: `tracker.first_filled`.
-create or replace function tracker.ordered_changes(of_source smallint, ids bigint[]) returns tracker.field_change[]
-language plpgsql stable as $$
-declare
-  changes tracker.field_change[] := array(select c from tracker.source_changes(of_source, ids) c);
+-- The same changes, settled: those of one instant are joined, and of several fields for story points the first that is
+-- filled counts at each moment.
+create or replace function tracker.settled_changes(of_source smallint, changes tracker.field_change[])
+returns tracker.field_change[]
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
 begin
-  if exists (select from unnest(changes) where next_at = changed_at) then
-    changes := array(select c from tracker.joined_changes(of_source, changes) c);
-  end if;
-  if exists (select from unnest(changes) where kind = 'points') then
-    changes := array(
-      select c from unnest(changes) c where c.kind is distinct from 'points'
-      union all
-      select f
-      from tracker.first_filled(of_source, array(select c from unnest(changes) c where c.kind = 'points')) f
-    );
+  changes := array(select c from tracker.joined_changes(of_source, changes) c);
+  return array(
+    select c from unnest(changes) c where c.kind is distinct from 'points'
+    union all
+    select f
+    from tracker.first_filled(of_source, array(select c from unnest(changes) c where c.kind = 'points')) f
+  );
+end
+$$;
+
+-- Changes of all followed fields of these issues, by issue, field and track, in order.
+create or replace function tracker.ordered_changes(of_source smallint, ids bigint[]) returns tracker.field_change[]
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+declare
+  changes tracker.field_change[];
+begin
+  changes := array(
+    select c
+    from tracker.source_changes(
+      of_source,
+      array(
+        select c
+        from unnest(ids) as t (id)
+        cross join lateral (
+          select w from tracker.issue_changelog w where source_id = of_source and issue_id = t.id offset 0
+        ) r (c)
+      )
+    ) c
+  );
+  if exists (select from unnest(changes) where next_at = changed_at or kind = 'points') then
+    return tracker.settled_changes(of_source, changes);
   end if;
   return changes;
 end

@@ -3,6 +3,43 @@
 
 set local check_function_bodies = off;
 
+drop type if exists tracker.issue_now, tracker.talk, tracker.listed_value cascade;
+
+-- What an issue is now, as far as facts follow from it.
+create type tracker.issue_now as (
+  id bigint,
+  project_id bigint,
+  status_id bigint,
+  is_done boolean,
+  priority_id bigint,
+  priority text,
+  assignee_id text,
+  reporter_id text,
+  creator_id text,
+  story_points numeric,
+  created_at timestamptz,
+  updated_at timestamptz,
+  resolved_at timestamptz
+);
+
+-- These issues, those that bi shows.
+create or replace function tracker.issues_now(of_source smallint, ids bigint[]) returns setof tracker.issue_now
+language sql stable as $$
+  select
+    i.id, i.project_id, i.status_id, st.category = 'done', i.priority_id, i.priority, i.assignee_id, i.reporter_id,
+    i.creator_id, i.story_points, i.created_at, i.updated_at, i.resolved_at
+  from unnest(ids) as t (id)
+  cross join lateral (
+    select
+      id, project_id, status_id, priority_id, priority, assignee_id, reporter_id, creator_id, story_points, created_at,
+      updated_at, resolved_at
+    from tracker.shown_issues
+    where source_id = of_source and id = t.id
+    offset 0
+  ) i
+  left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id;
+$$;
+
 -- Since when an issue has a value that no change gave it: a done issue since it was resolved, unless it changed after
 -- that; any other since the source last changed it.
 create or replace function tracker.inferred_at(
@@ -23,30 +60,20 @@ language sql stable as $$
   );
 $$;
 
--- Stays in a status of these issues, with the days that the flow counts. `changes`: what `tracker.changes` gives.
+-- Functions that join only arrays have one plan for all batches: with the arrays in it, planning would take a fifth of
+-- the time. Such a plan knows no numbers of rows, so it is told to join by hash.
+
+-- Stays in a status of issues, with the days that the flow counts. `issues` and `changes`: what `tracker.issues_now` and
+-- `tracker.changes` give.
 create or replace function tracker.status_stays(
-  of_source smallint, ids bigint[], changes tracker.field_change[]
+  of_source smallint, issues tracker.issue_now[], changes tracker.field_change[]
 ) returns setof tracker.issue_status_intervals
-language sql stable as $$
-  with oldest as materialized (
-    select issue_id, min(changed_at) as changed_at from unnest(changes) group by issue_id
-  ),
-  issue as (
-    select i.*, st.category = 'done' as is_done, least(i.created_at, b.changed_at) as began_at
-    from (
-      select i.*
-      from unnest(ids) as t (id)
-      cross join lateral (
-        select id, project_id, status_id::text as status_ref, status_id, created_at, updated_at, creator_id, resolved_at
-        from tracker.shown_issues
-        where source_id = of_source and id = t.id
-        offset 0
-      ) i
-      -- Looked up first: the planner would join the changes anew for each issue.
-      offset 0
-    ) i
-    left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
-    left join oldest b on b.issue_id = i.id
+language sql stable set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
+  with issue as (
+    select i.*, i.status_id::text as status_ref, least(i.created_at, b.oldest_at) as began_at
+    from unnest(issues) i
+    left join (select issue_id, min(changed_at) as oldest_at from unnest(changes) group by issue_id) b on b.issue_id = i.id
   ),
   change as (
     select c.* from unnest(changes) c where c.field_name = 'status'
@@ -123,11 +150,31 @@ language sql stable as $$
   from meant m;
 $$;
 
+-- Comments of an issue that has any. The first response is the first that somebody else than the reporter made in public.
+create type tracker.talk as (issue_id bigint, comments integer, last_at timestamptz, first_response_at timestamptz);
+
+create or replace function tracker.talks(of_source smallint, issues tracker.issue_now[]) returns setof tracker.talk
+language sql stable as $$
+  select
+    c.issue_id, count(*)::integer, max(c.created_at),
+    min(c.created_at) filter (where c.author_id is distinct from c.reporter_id and c.is_public is not false)
+  from unnest(issues) i
+  cross join lateral (
+    select i.reporter_id, issue_id, created_at, author_id, is_public
+    from tracker.comments
+    where source_id = of_source and issue_id = i.id and _deleted_at is null
+    offset 0
+  ) c
+  group by c.issue_id;
+$$;
+
 -- One row of facts an issue, from its stays in a status, its changes and its comments.
 create or replace function tracker.facts_of_issues(
-  of_source smallint, stays tracker.issue_status_intervals[], changes tracker.field_change[]
+  of_source smallint, issues tracker.issue_now[], stays tracker.issue_status_intervals[], changes tracker.field_change[],
+  talks tracker.talk[]
 ) returns setof tracker.issue_facts
-language sql stable as $$
+language sql stable set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
   select
     of_source, s.issue_id,
     case
@@ -138,7 +185,7 @@ language sql stable as $$
     s.first_started_at, s.first_done_at, s.last_done_at, s.is_done, s.current_category, s.current_since,
     s.todo_seconds, s.in_progress_seconds, s.status_changes::integer, s.reopen_count::integer,
     coalesce(h.assignee_changes, 0)::integer, coalesce(h.priority_changes, 0)::integer,
-    c.comments::integer, c.last_at, c.first_response_at, s.began_at, coalesce(h.unjoined_changes, 0)::integer
+    coalesce(c.comments, 0), c.last_at, c.first_response_at, s.began_at, coalesce(h.unjoined_changes, 0)::integer
   from (
     select
       issue_id,
@@ -158,9 +205,7 @@ language sql stable as $$
     from unnest(stays)
     group by issue_id
   ) s
-  cross join lateral (
-    select id, assignee_id, reporter_id from tracker.issues where source_id = of_source and id = s.issue_id offset 0
-  ) i
+  join unnest(issues) i on i.id = s.issue_id
   left join (
     select
       issue_id,
@@ -172,16 +217,7 @@ language sql stable as $$
     from unnest(changes)
     group by issue_id
   ) h on h.issue_id = s.issue_id
-  cross join lateral (
-    select
-      count(*) as comments,
-      max(created_at) as last_at,
-      min(created_at) filter (
-        where author_id is distinct from i.reporter_id and is_public is not false
-      ) as first_response_at
-    from tracker.comments
-    where source_id = of_source and issue_id = s.issue_id and _deleted_at is null
-  ) c;
+  left join unnest(talks) c on c.issue_id = s.issue_id;
 $$;
 
 -- A value of a field that no column holds, as the issue has it, against the last that a change gave: true, false, or
@@ -217,25 +253,13 @@ language sql stable as $$
 $$;
 
 -- The values over time of single fields other than the status, of issues and fields with changes. `facts`:
--- those of the issues, which say when an issue began. `changes`: what `tracker.changes` gives.
+-- those of the issues, which say when an issue began.
 create or replace function tracker.single_values(
-  of_source smallint, facts tracker.issue_facts[], changes tracker.field_change[]
+  of_source smallint, issues tracker.issue_now[], facts tracker.issue_facts[], changes tracker.field_change[]
 ) returns setof tracker.issue_value_intervals
-language sql stable as $$
-  with issue as materialized (
-    select
-      i.id, i.assignee_id, i.priority_id::text as priority_id, i.priority, i.story_points::text as points,
-      i.resolved_at, i.updated_at, st.category = 'done' as is_done, f.began_at
-    from unnest(facts) f
-    cross join lateral (
-      select id, status_id, assignee_id, priority_id, priority, story_points, resolved_at, updated_at
-      from tracker.issues
-      where source_id = of_source and id = f.issue_id
-      offset 0
-    ) i
-    left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
-  ),
-  value as (
+language sql stable set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
+  with value as (
     select
       c.*,
       case
@@ -261,23 +285,24 @@ language sql stable as $$
         end as is_same
       from (
         select
-          c.*, i.began_at, i.is_done, i.resolved_at, i.updated_at, w.schema_type, c.next_at is null as is_last,
+          c.*, f.began_at, i.is_done, i.resolved_at, i.updated_at, w.schema_type, c.next_at is null as is_last,
           c.field_name in ('assignee', 'priority') as is_column,
           -- What the issue has, of the last change.
           case
             when c.next_at is not null or c.kind = 'points' then null
             when c.field_name = 'assignee' then i.assignee_id
-            when c.field_name = 'priority' then i.priority_id
+            when c.field_name = 'priority' then i.priority_id::text
             when c.kind = 'person' then tracker.own_value(of_source, c.issue_id, c.field_id, c.to_id)
           end as own_id,
           case
             when c.next_at is not null or c.kind = 'person' then null
-            when c.kind = 'points' then i.points
+            when c.kind = 'points' then i.story_points::text
             when c.field_name = 'priority' then i.priority
             else tracker.own_value(of_source, c.issue_id, c.field_id, coalesce(c.to_text, c.to_id))
           end as own_text
         from unnest(changes) c
-        join issue i on i.id = c.issue_id
+        join unnest(issues) i on i.id = c.issue_id
+        join unnest(facts) f on f.issue_id = c.issue_id
         left join tracker.fields w on w.source_id = of_source and w.id = c.field_id
         where c.field_name <> 'status' and c.track = '' and c.kind is distinct from 'sprint'
         offset 0
@@ -309,45 +334,50 @@ language sql stable as $$
   where v.since is not null;
 $$;
 
+-- A sprint or a version that an issue has.
+create type tracker.listed_value as (issue_id bigint, field_name text, ref text, name text);
+
+create or replace function tracker.lists_now(of_source smallint, ids bigint[]) returns setof tracker.listed_value
+language sql stable as $$
+  select t.id, l.field_name, l.ref, max(l.name)
+  from unnest(ids) as t (id)
+  cross join lateral (
+    select 'sprint' as field_name, sprint_id::text as ref, name
+    from tracker.issue_sprints
+    where source_id = of_source and issue_id = t.id
+    union all
+    select 'sprint', sprint_id::text, null from tracker.sprint_issues
+    where source_id = of_source and issue_id = t.id
+    union all
+    select 'fix_versions', version_id::text, name
+    from tracker.issue_versions
+    where source_id = of_source and issue_id = t.id and kind = 'fix'
+    offset 0
+  ) l
+  group by t.id, l.field_name, l.ref;
+$$;
+
 -- The values over time of fields that hold several at once, sprints and fix versions: an interval for each time that
 -- the issue had a value. What an issue has and no change of a version names was there from the start; a change of
 -- sprints names all of them. `facts` and `changes` as before.
 create or replace function tracker.list_values(
-  of_source smallint, facts tracker.issue_facts[], changes tracker.field_change[]
+  of_source smallint, issues tracker.issue_now[], facts tracker.issue_facts[], changes tracker.field_change[],
+  listed tracker.listed_value[]
 ) returns setof tracker.issue_value_intervals
-language sql stable as $$
+language sql stable set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
   with change as (
     select c.*
     from unnest(changes) c
     where c.kind in ('sprint', 'version')
   ),
   issue as (
-    select i.id, i.resolved_at, i.updated_at, f.began_at, st.category = 'done' as is_done
+    select i.id, i.resolved_at, i.updated_at, f.began_at, i.is_done
     from unnest(facts) f
-    cross join lateral (
-      select id, status_id, updated_at, resolved_at from tracker.issues
-      where source_id = of_source and id = f.issue_id
-      offset 0
-    ) i
-    left join tracker.statuses st on st.source_id = of_source and st.id = i.status_id
+    join unnest(issues) i on i.id = f.issue_id
   ),
   listed as (
-    select i.id as issue_id, l.field_name, l.ref, max(l.name) as name
-    from issue i
-    cross join lateral (
-      select 'sprint' as field_name, sprint_id::text as ref, name
-      from tracker.issue_sprints
-      where source_id = of_source and issue_id = i.id
-      union all
-      select 'sprint', sprint_id::text, null from tracker.sprint_issues
-      where source_id = of_source and issue_id = i.id
-      union all
-      select 'fix_versions', version_id::text, name
-      from tracker.issue_versions
-      where source_id = of_source and issue_id = i.id and kind = 'fix'
-      offset 0
-    ) l
-    group by i.id, l.field_name, l.ref
+    select l.* from unnest(listed) l join issue i on i.id = l.issue_id
   ),
   -- What a list held before its first change, and after each one.
   state as (
@@ -404,7 +434,9 @@ $$;
 create or replace function tracker.status_stays(of_source smallint, ids bigint[])
 returns setof tracker.issue_status_intervals
 language sql stable as $$
-  select * from tracker.status_stays(of_source, ids, array(select c from tracker.changes(of_source, ids) c));
+  select * from tracker.status_stays(
+    of_source, array(select i from tracker.issues_now(of_source, ids) i), tracker.ordered_changes(of_source, ids)
+  );
 $$;
 
 create or replace function tracker.stored_facts(of_source smallint, ids bigint[]) returns setof tracker.issue_facts
@@ -420,8 +452,8 @@ create or replace function tracker.single_values(of_source smallint, ids bigint[
 returns setof tracker.issue_value_intervals
 language sql stable as $$
   select * from tracker.single_values(
-    of_source, array(select f from tracker.stored_facts(of_source, ids) f),
-    array(select c from tracker.changes(of_source, ids) c)
+    of_source, array(select i from tracker.issues_now(of_source, ids) i),
+    array(select f from tracker.stored_facts(of_source, ids) f), tracker.ordered_changes(of_source, ids)
   );
 $$;
 
@@ -429,7 +461,8 @@ create or replace function tracker.list_values(of_source smallint, ids bigint[])
 returns setof tracker.issue_value_intervals
 language sql stable as $$
   select * from tracker.list_values(
-    of_source, array(select f from tracker.stored_facts(of_source, ids) f),
-    array(select c from tracker.changes(of_source, ids) c)
+    of_source, array(select i from tracker.issues_now(of_source, ids) i),
+    array(select f from tracker.stored_facts(of_source, ids) f), tracker.ordered_changes(of_source, ids),
+    array(select l from tracker.lists_now(of_source, ids) l)
   );
 $$;

@@ -35,29 +35,24 @@ language sql stable as $$
   where m.field_name = 'sprint' and m.value_id ~ '^[0-9]{1,18}$';
 $$;
 
--- Story points of these issues over time, from the intervals of single fields (`tracker.single_values`). An issue
--- without changes has those of today from the start.
+-- Story points of issues over time, from the intervals of single fields (`tracker.single_values`). An issue without
+-- changes has those of today from the start.
 create or replace function tracker.estimates(
-  of_source smallint, ids bigint[], singles tracker.issue_value_intervals[]
+  issues tracker.issue_now[], singles tracker.issue_value_intervals[]
 ) returns setof tracker.estimate
-language sql stable as $$
+language sql stable set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
   with changed as (
     select v.issue_id, v.value_text, v.valid_from, v.valid_to
     from unnest(singles) v
-    join unnest(ids) as t (id) on t.id = v.issue_id
+    join unnest(issues) i on i.id = v.issue_id
     where v.field_name = 'story_points'
   )
   select issue_id, tracker.points_of(value_text), valid_from, coalesce(valid_to, 'infinity') from changed
   union all
-  select t.id, i.points, '-infinity', 'infinity'
-  from unnest(ids) as t (id)
-  left join changed c on c.issue_id = t.id
-  cross join lateral (
-    select (case when abs(story_points) < 1e13 then story_points end)::numeric(18, 4) as points
-    from tracker.shown_issues
-    where source_id = of_source and id = t.id
-    offset 0
-  ) i
+  select i.id, (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18, 4), '-infinity', 'infinity'
+  from unnest(issues) i
+  left join changed c on c.issue_id = i.id
   where c.issue_id is null;
 $$;
 
@@ -181,7 +176,8 @@ $$;
 create or replace function tracker.estimates(of_source smallint, ids bigint[]) returns setof tracker.estimate
 language sql stable as $$
   select * from tracker.estimates(
-    of_source, ids, array(select v from tracker.stored_values(of_source, ids, 'story_points') v)
+    array(select i from tracker.issues_now(of_source, ids) i),
+    array(select v from tracker.stored_values(of_source, ids, 'story_points') v)
   );
 $$;
 

@@ -64,8 +64,8 @@ begin
   );
   perform tracker.lock_names(of_source, have_names);
   are_noted := exists (select from tracker.history_names where source_id = of_source);
-  delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
   if are_noted then
+    delete from tracker.history_names where source_id = of_source and issue_id = any (touched);
     execute tracker.names_in_changes(
       '(
         select c.* from unnest($2) as t (id)
@@ -109,32 +109,37 @@ begin
 end
 $$;
 
+-- Keeps the facts of these issues from other writers: two of the same issues take turns. True where there are any.
+create or replace function tracker.hold_facts(of_source smallint, ids bigint[]) returns boolean
+language plpgsql as $$
+begin
+  perform from tracker.issue_facts where source_id = of_source and issue_id = any (ids) order by issue_id for update;
+  return found;
+end
+$$;
+
 -- The facts of these issues of a source; part `sprints`: only what follows from sprints and lists.
 create or replace function tracker.derive_part(of_source smallint, touched bigint[], part text) returns void
--- Plans are made for the numbers of rows that arrays really have.
-language plpgsql set enable_hashjoin = on set plan_cache_mode = force_custom_plan set work_mem = '32MB' as $$
+-- Rows are looked up by key: planned anew as their tables grow.
+language plpgsql set plan_cache_mode = force_custom_plan set enable_hashjoin = on set work_mem = '32MB' as $$
 declare
   have_facts boolean;
+  issues tracker.issue_now[];
   changes tracker.field_change[];
   stays tracker.issue_status_intervals[];
+  talks tracker.talk[];
   facts tracker.issue_facts[];
+  listed tracker.listed_value[];
   singles tracker.issue_value_intervals[];
   lists tracker.issue_value_intervals[];
   memberships tracker.membership[];
-  in_sprints bigint[];
   estimates tracker.estimate[];
 begin
-  -- Two writers of the same issues take turns.
-  perform
-  from (select id from unnest(touched) id order by id) t
-  cross join lateral (
-    select from tracker.issue_facts where source_id = of_source and issue_id = t.id offset 0 for update
-  ) f;
-  have_facts := found;
-
+  have_facts := tracker.hold_facts(of_source, touched);
+  issues := array(select i from tracker.issues_now(of_source, touched) i);
   changes := tracker.changes_with_names(of_source, touched);
   if part = 'all' then
-    stays := array(select s from tracker.status_stays(of_source, touched, changes) s);
+    stays := array(select s from tracker.status_stays(of_source, issues, changes) s);
     perform tracker.change_flow(of_source, case when have_facts then touched end, stays);
   end if;
 
@@ -152,20 +157,22 @@ begin
 
   if part = 'all' then
     insert into tracker.issue_status_intervals select s.* from unnest(stays) s;
-    facts := array(select f from tracker.facts_of_issues(of_source, stays, changes) f);
+    talks := array(select t from tracker.talks(of_source, issues) t);
+    facts := array(select f from tracker.facts_of_issues(of_source, issues, stays, changes, talks) f);
     insert into tracker.issue_facts select f.* from unnest(facts) f;
-    singles := array(select v from tracker.single_values(of_source, facts, changes) v);
+    singles := array(select v from tracker.single_values(of_source, issues, facts, changes) v);
     insert into tracker.issue_value_intervals select v.* from unnest(singles) v;
   else
     facts := array(select f from tracker.stored_facts(of_source, touched) f);
     singles := array(select v from tracker.stored_values(of_source, touched, 'story_points') v);
   end if;
-  lists := array(select v from tracker.list_values(of_source, facts, changes) v);
+  listed := array(select l from tracker.lists_now(of_source, touched) l);
+  lists := array(select v from tracker.list_values(of_source, issues, facts, changes, listed) v);
   insert into tracker.issue_value_intervals select v.* from unnest(lists) v;
 
   memberships := array(select m from tracker.memberships_of(of_source, lists) m);
-  in_sprints := array(select distinct issue_id from unnest(memberships));
-  estimates := array(select e from tracker.estimates(of_source, in_sprints, singles) e);
+  issues := array(select i from unnest(issues) i where i.id in (select issue_id from unnest(memberships)));
+  estimates := array(select e from tracker.estimates(issues, singles) e);
   insert into tracker.sprint_issue_facts
   select f.* from tracker.sprint_figures(of_source, memberships, estimates) f;
   insert into tracker.sprint_burndown_changes
