@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1526,
   queries: 801,
   bi: 437,
-  warehouse: 1237,
+  warehouse: 1238,
   embedded: 458,
   scheduler: 901,
   outbound: 479,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_115;
+export const limit = 25_116;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};
