@@ -28,7 +28,7 @@ export interface ConfiguredPipeline<C extends Configurable = Configurable> exten
 }
 
 /** The run over several pipelines. */
-interface Nightly extends Runnable {
+export interface Nightly extends Runnable {
   /** Names of its pipelines, in their order. */
   readonly pipelines: readonly string[];
 }
