@@ -39,8 +39,8 @@ export async function deliver(db: Db, channels: readonly Channel[], signal: Abor
 function deliverOne(db: Db, channel: Channel, signal: AbortSignal): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     // A message waits for older ones of its pipeline that are not sent yet: the last that arrives must be the current state.
-    const { rows } =
-      await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications n
+    const { rows } = await sql<Pending>`
+      select notification_id, message, attempts, created_at from ops.notifications n
       where channel = ${channel.name} and status = 'pending' and next_at <= clock_timestamp() and not exists (
         select from ops.notifications o where o.channel = n.channel and o.pipeline = n.pipeline and o.status = 'pending'
           and (o.created_at, o.notification_id) < (n.created_at, n.notification_id))

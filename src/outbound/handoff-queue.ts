@@ -40,13 +40,12 @@ const remoteId = (pipeline: string, runKey: string): string => {
   return `${named.slice(0, 51)}-${crypto.randomBytes(6).toString('hex')}`;
 };
 
+type Changes = { readonly from: string | null; readonly to: string };
+
 /** Instants as text: a Date has no microseconds, and a row of the last one must not fall between two hand-offs. */
-async function changed(
-  db: Db,
-  { pipeline, runKey, ofAll = false }: FinishedRun,
-  dag: string,
-): Promise<{ readonly from: string | null; readonly to: string }> {
-  const { rows } = await sql<{ from: string | null; to: string }>`
+async function changed(db: Db, run: FinishedRun, dag: string): Promise<Changes> {
+  const { pipeline, runKey, ofAll = false } = run;
+  const { rows } = await sql<Changes>`
     with this as (
       select coalesce((select finished_at from ops.runs where not ${ofAll} and pipeline = ${pipeline} and run_id::text = ${runKey}),
         clock_timestamp()) as until),
@@ -62,9 +61,8 @@ async function changed(
     since as (
       select min(started_at) as began from ops.runs, before
       where (${ofAll} or pipeline = ${pipeline}) and (before.until is null or finished_at is null or finished_at > before.until))
-    select ${iso(sql`least(before.until, since.began)`)} as "from", ${iso(sql`this.until`)} as "to" from this, before, since`.execute(
-    db,
-  );
+    select ${iso(sql`least(before.until, since.began)`)} as "from", ${iso(sql`this.until`)} as "to"
+    from this, before, since`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('a query without conditions has one row');
   return row;

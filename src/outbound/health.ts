@@ -1,6 +1,5 @@
 /** Remembers the state of each pipeline, and queues one message for every channel when it changes. */
 
-import crypto from 'node:crypto';
 import { type QueryExecutorProvider as Db, type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -95,10 +94,9 @@ export function recordHealth(
     await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, notified_at = ${now}
       where pipeline = ${pipeline}`.execute(trx);
     for (const { name } of channels)
-      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message) values
-        (${`msg_${crypto.randomUUID()}`}, ${name}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
-        trx,
-      );
+      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message)
+        values ('msg_' || gen_random_uuid(), ${name}, ${pipeline}, ${message.event},
+          ${JSON.stringify(message)}::jsonb)`.execute(trx);
   });
 }
 

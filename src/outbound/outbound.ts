@@ -3,7 +3,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Engine, OnSuccess } from '../core/dag-engine.ts';
 import type { RunReport } from '../core/run.ts';
-import type { AnyDatabase } from '../warehouse/connect.ts';
+import { type AnyDatabase, hasRows } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
 import { advanceHandoffs } from './handoff.ts';
 import { enqueueHandoff, enqueueMissedHandoff } from './handoff-queue.ts';
@@ -59,10 +59,8 @@ const ofEveryStream = (runId: string) => sql`run_id = ${runId}::bigint and settl
 const isNewer = (pipeline: string, runId: string) =>
   sql`pipeline = ${pipeline} and run_id > ${runId}::bigint`;
 
-const exists = async (db: Kysely<AnyDatabase>, where: ReturnType<typeof sql>): Promise<boolean> => {
-  const { rows } = await sql`select from ops.runs where ${where} limit 1`.execute(db);
-  return rows.length > 0;
-};
+const exists = (db: Kysely<AnyDatabase>, where: ReturnType<typeof sql>): Promise<boolean> =>
+  hasRows(db, sql`select from ops.runs where ${where} limit 1`);
 
 /** Periodically: records what is stale or well again, queues missed hand-offs and sends what is due. `pipelines`: those configured. */
 export async function checkHealth(

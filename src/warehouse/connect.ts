@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
@@ -135,10 +135,12 @@ export const withConnectLimit = ({ pool }: Warehouse, retryMs: number): Kysely<A
   databaseOver(pool, { retryMs });
 
 /** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
-export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
-  const { rows } = await sql`select where current_setting('transaction_read_only') = 'off'`.execute(db);
-  return rows.length > 0;
-}
+export const takesWrites = ({ db }: Pick<Warehouse, 'db'>): Promise<boolean> =>
+  hasRows(db, sql`select where current_setting('transaction_read_only') = 'off'`);
+
+/** Whether a query finds anything. */
+export const hasRows = async (db: Kysely<AnyDatabase>, query: RawBuilder<unknown>): Promise<boolean> =>
+  (await query.execute(db)).rows.length > 0;
 
 /** Whether something between us and the server gives two clients one session, or one client several: transaction pooling. */
 export async function sharesSessions({ pool }: Pick<Warehouse, 'pool'>): Promise<boolean> {

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { codeOf, Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
-import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
+import { type AnyDatabase, connect, hasRows, type Warehouse } from './connect.ts';
 import { lockNotAvailable, wordsOf } from './pg-errors.ts';
 import { refreshStatistics } from './statistics.ts';
 import type { Definition, Settings } from './tables.ts';
@@ -157,12 +157,9 @@ const ownVersion = (): string =>
 type Applied = Pick<Definition, 'kind' | 'name' | 'hash'> & { readonly version: string };
 
 /** Not `to_regclass`: in a transaction that has found nothing once, it does not see what another one makes. */
-async function hasDefinitions(db: Db): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_class where relname = 'definitions' and relnamespace in (
-      select oid from pg_namespace where nspname = 'ops')`.execute(db);
-  return rows.length > 0;
-}
+const definitions = sql`select from pg_class where relname = 'definitions' and relnamespace in (
+  select oid from pg_namespace where nspname = 'ops')`;
+const hasDefinitions = (db: Db): Promise<boolean> => hasRows(db, definitions);
 
 async function appliedIn(db: Db): Promise<readonly Applied[]> {
   if (!(await hasDefinitions(db))) return [];
@@ -239,8 +236,8 @@ async function run(trx: Db, from: readonly Definition[], isWanted: (one: Definit
 
 /** `create schema if not exists` needs the right to create one also where it exists. */
 async function ensureSchema(trx: Db, schema: string): Promise<void> {
-  const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx);
-  if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(trx);
+  if (!(await hasRows(trx, sql`select from pg_namespace where nspname = ${schema}`)))
+    await sql`create schema ${sql.id(schema)}`.execute(trx);
 }
 
 async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
@@ -284,8 +281,7 @@ async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan)
 }
 
 async function generatedViews(trx: Db): Promise<readonly string[]> {
-  const table = await sql`select where to_regclass('ops.issues_wide_views') is not null`.execute(trx);
-  if (table.rows.length === 0) return [];
+  if (!(await hasRows(trx, sql`select where to_regclass('ops.issues_wide_views') is not null`))) return [];
   const { rows } = await sql<{ name: string }>`
     select 'bi.' || view_name as name from ops.issues_wide_views
     where to_regclass('bi.' || view_name) is not null`.execute(trx);
