@@ -60,30 +60,25 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
   const inside = enter(home);
   const { directory, as } = locate(inside, notice);
   const at = (name: string): string => path.join(directory, name);
-  const lock = await exclusive(at('lock'), lockMs, signal);
+  using _lock = await exclusive(at('lock'), lockMs, signal);
+  const cluster = { native: usable(directory, as), as, data: at('data'), log: at('server.log') };
+  const alone = tryExclusive(at('in-use'));
+  alone?.release();
+  // Processes of another container are not seen here, locks are: two servers on one data directory would destroy it.
+  if (alone === undefined && running(cluster.data) === undefined)
+    throw new Misconfigured(
+      `the warehouse in ${cluster.data} is in use, and its server does not run in this container: run this command where it ` +
+        'runs, or set DATABASE_URL to a Postgres that both can reach; if the server has just died, try again in a moment',
+    );
+  const use = tryShared(at('in-use'));
+  if (use === undefined) throw new Misconfigured(`another program than Tidemark has locked ${at('in-use')}`);
   try {
-    const cluster = { native: usable(directory, as), as, data: at('data'), log: at('server.log') };
-    const alone = tryExclusive(at('in-use'));
-    alone?.release();
-    // Processes of another container are not seen here, locks are: two servers on one data directory would destroy it.
-    if (alone === undefined && running(cluster.data) === undefined)
-      throw new Misconfigured(
-        `the warehouse in ${cluster.data} is in use, and its server does not run in this container: run this command where it ` +
-          'runs, or set DATABASE_URL to a Postgres that both can reach; if the server has just died, try again in a moment',
-      );
-    const use = tryShared(at('in-use'));
-    if (use === undefined)
-      throw new Misconfigured(`another program than Tidemark has locked ${at('in-use')}`);
-    try {
-      return await open(inside, cluster, use, { ...options, notice });
-    } catch (error) {
-      use.release();
-      // A start that was aborted leaves a server that has no user. One that runs after another error may be served by other means.
-      if (signal?.aborted) await stopIfLast(cluster).catch((second: unknown) => notice(saidBy(second)));
-      throw error;
-    }
-  } finally {
-    lock.release();
+    return await open(inside, cluster, use, { ...options, notice });
+  } catch (error) {
+    use.release();
+    // A start that was aborted leaves a server that has no user. One that runs after another error may be served by other means.
+    if (signal?.aborted) await stopIfLast(cluster).catch((second: unknown) => notice(saidBy(second)));
+    throw error;
   }
 }
 
@@ -92,8 +87,8 @@ const beside = ({ data }: Cluster, name: string): string => path.join(path.dirna
 
 /** Stops the server if it has no user. The caller holds the lock. */
 async function stopIfLast(cluster: Cluster): Promise<void> {
-  const last = tryExclusive(beside(cluster, 'in-use'));
-  await (last && stop(cluster).finally(() => last.release()));
+  using last = tryExclusive(beside(cluster, 'in-use'));
+  if (last !== undefined) await stop(cluster);
 }
 
 /** Makes and starts what is missing. The result ends `use`. */
@@ -116,8 +111,8 @@ async function open(inside: string, cluster: Cluster, use: Held, options: Option
       options.notice(`the warehouse's tables were not tidied: ${saidBy(error)}`),
     );
     use.release();
-    const lock = await exclusive(beside(cluster, 'lock'), lockMs);
-    await stopIfLast(cluster).finally(() => lock.release());
+    using _lock = await exclusive(beside(cluster, 'lock'), lockMs);
+    await stopIfLast(cluster);
   };
   let left: Promise<void> | undefined;
   const release = (): Promise<void> => {
@@ -217,8 +212,8 @@ async function watch(cluster: Cluster, port: number, { notice, signal }: Options
     await sleep(pauseMs, undefined, { signal: ending, ref: false }).catch(() => undefined);
     if (ending.aborted || running(cluster.data) !== undefined) continue;
     try {
-      const lock = await exclusive(beside(cluster, 'lock'), lockMs, ending);
-      await start(cluster, port, warehouseSettings(), ending).finally(() => lock.release());
+      using _lock = await exclusive(beside(cluster, 'lock'), lockMs, ending);
+      await start(cluster, port, warehouseSettings(), ending);
       notice('the server of the warehouse had died; it was started again');
       pauseMs = seconds(1);
     } catch (error) {

@@ -9,8 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Misconfigured, saidBy, Unreachable } from '../core/errors.ts';
 
-/** A lock that is held until it is released or the process ends. */
-export interface Held {
+/** A lock that is held until it is released, its scope ends (`using`) or the process ends. */
+export interface Held extends Disposable {
   release(): void;
 }
 
@@ -55,7 +55,8 @@ function take(file: string, statements: string): Held | undefined {
   }
   const held = database;
   alive.add(held);
-  return { release: () => void (alive.delete(held) && held.close()) };
+  const release = (): void => void (alive.delete(held) && held.close());
+  return { release, [Symbol.dispose]: release };
 }
 
 /** https://www.sqlite.org/rescode.html#busy; extended codes keep it in the low byte. */

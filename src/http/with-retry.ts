@@ -1,7 +1,7 @@
 /** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and a circuit breaker. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { stopped } from '../core/abort.ts';
+import { orStopped } from '../core/abort.ts';
 import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../core/errors.ts';
 import type { Answer, HttpCounters, Request } from '../core/stream.ts';
 import type { HttpOptions, RetryPolicy } from './http-options.ts';
@@ -33,13 +33,8 @@ export interface Time {
 }
 
 /** Resolves after `ms`; throws what `stopped` makes of the signal's reason as soon as it aborts. */
-export const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch {
-    throw stopped(signal);
-  }
-};
+export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  orStopped(delay(ms, undefined, { signal }), signal);
 
 /** Resolves with the answer, or throws the error of the last try. */
 export const withRetry = (
