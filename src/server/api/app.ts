@@ -98,15 +98,13 @@ function methodsOf(url: string): readonly string[] {
 function acceptJson(api: FastifyInstance): void {
   api.removeAllContentTypeParsers();
   const options = { parseAs: 'buffer', bodyLimit } as const;
-  api.addContentTypeParser('application/json', options, async (_request: unknown, body: Buffer) =>
-    parsed(body),
-  );
+  api.addContentTypeParser('application/json', options, parsed);
   api.addContentTypeParser('*', options, async (_request: unknown, body: Buffer) => {
     if (body.length > 0) throw new Rejected(415);
   });
 }
 
-function parsed(body: Buffer): unknown {
+async function parsed(_request: unknown, body: Buffer): Promise<unknown> {
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new Rejected(400, 'the body is not valid UTF-8');
   const text = body.toString('utf8');

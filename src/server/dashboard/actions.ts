@@ -1,9 +1,9 @@
 /** Everything that a form may do. Each asks `Control` and leads to the page of the request. */
 
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
 import { Conflict, paramsOf } from '../../scheduler/run-request.ts';
-import { audit, fieldsOf } from '../api/audit.ts';
+import { type Attempt, audit, fieldsOf } from '../api/audit.ts';
 import { Rejected } from '../api/envelope.ts';
 import { requestPath } from './components.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -19,17 +19,13 @@ interface Names {
 /** In a scope of its own. */
 export function actions(app: FastifyInstance, deps: DashboardDeps): void {
   const { control } = deps;
-  audit(
-    app,
-    deps,
-    ({ session, params, body }) => ({
-      role: session?.role ?? 'none',
-      pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
-      dagRunId: fieldsOf(params).run,
-      params: field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`,
-    }),
-    ' of the dashboard',
-  );
+  const attemptOf = ({ session, params, body }: FastifyRequest): Attempt => ({
+    role: session?.role ?? 'none',
+    pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
+    dagRunId: fieldsOf(params).run,
+    params: field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`,
+  });
+  audit(app, deps, attemptOf, ' of the dashboard');
 
   const start = async (reply: FastifyReply, ask: Ask): Promise<FastifyReply> => {
     try {

@@ -1,6 +1,6 @@
 /** What pages are made of: states, times, tables, facts, buttons. */
 
-import { duration, minute, plural, relative } from '../../core/format.ts';
+import { count, duration, minute, plural, relative } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
 import { type Html, html, type Part } from './html.ts';
 import type { View } from './layout.ts';
@@ -102,7 +102,13 @@ export function address(path: string, query: Readonly<Record<string, string | un
   return given.size === 0 ? path : `${path}?${given}`;
 }
 
-export const runLink = (runId: string): Html => html`<a href="/runs/${runId}">${runId}</a>`;
+export const link = (to: string, text: Part): Html => html`<a href="${to}">${text}</a>`;
+
+export const runLink = (runId: string): Html => link(`/runs/${runId}`, runId);
+
+/** How many rejects a stream has, with the way to them. `query`: further parameters of that page. */
+export const rejectsLink = (found: number, query: Readonly<Record<string, string>>): Part =>
+  found === 0 ? '0' : link(address('/rejects', query), count(found));
 
 export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runId'>): string =>
   `/requests/${encodeURIComponent(pipeline)}/${encodeURIComponent(runId)}`;

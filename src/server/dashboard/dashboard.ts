@@ -4,7 +4,7 @@
  */
 
 import { STATUS_CODES } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { historyToken } from '../../queries/change-token.ts';
 import { openRejects } from '../../queries/reject-list.ts';
 import { Rejected, refusalOf } from '../api/envelope.ts';
@@ -54,11 +54,9 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     if (isOurs) deps.trouble(`${method} ${routeOptions.url ?? ''} of the dashboard failed`, error);
     return show(reply, message(`${code} ${STATUS_CODES[code]}`, wordsFor(error, body.message)), code);
   });
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit },
-    async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
-  );
+  const asText = { parseAs: 'string', bodyLimit } as const;
+  const parse = async (_request: unknown, body: string) => new URLSearchParams(body);
+  app.addContentTypeParser('application/x-www-form-urlencoded', asText, parse);
   await sessions(app, { ...deps, show });
   // The warehouse does not take NUL as text: nothing has such a name.
   app.addHook('onRequest', async ({ url }) => {

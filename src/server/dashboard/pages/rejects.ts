@@ -2,7 +2,7 @@
 
 import { count, plural } from '../../../core/format.ts';
 import { type Reject, rejects } from '../../../queries/reject-list.ts';
-import { address, ago, at, facts, orDash, runLink, state, table } from '../components.ts';
+import { address, ago, at, facts, link, orDash, runLink, state, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { html, lines } from '../html.ts';
 import { live, type Page } from '../layout.ts';
@@ -18,7 +18,7 @@ export async function rejectsPage({ db, view, query }: PageRequest): Promise<Pag
   const filter = { pipeline, stream, code, all: all !== undefined };
   const offset = (number - 1) * perPage;
   const found = await rejects(db, { ...filter, limit: perPage + 1, offset, excerptBytes: 0 });
-  const link = (more: Readonly<Record<string, string | undefined>>): string =>
+  const to = (more: Readonly<Record<string, string | undefined>>): string =>
     address('/rejects', { pipeline, stream, code, all, ...more });
   const narrowed = [pipeline, stream, code].filter((each) => each !== undefined);
   const isAll = all !== undefined;
@@ -28,7 +28,7 @@ export async function rejectsPage({ db, view, query }: PageRequest): Promise<Pag
     body: html`<h1>Rejects</h1><p class="soft">Records that could not become rows, kept byte for byte.
 A good later version resolves them; <code>npx tidemark rejects replay</code> tries them again.</p>
 <p>${isAll ? 'All' : 'Open'}${narrowed.map((each) => ` · ${each}`)} ·
-<a href="${link({ all: isAll ? undefined : '1' })}">${isAll ? 'only open ones' : 'also settled ones'}</a>${
+<a href="${to({ all: isAll ? undefined : '1' })}">${isAll ? 'only open ones' : 'also settled ones'}</a>${
       narrowed.length > 0 && html` · <a href="/rejects">of every stream</a>`
     }</p>
 ${live(
@@ -36,17 +36,9 @@ ${live(
   table(
     'Rejects, last seen first',
     [
-      [
-        'Record',
-        ({ rejectId, ...of }) => html`<a href="/rejects/${rejectId}">${nameOf(of) || 'without key'}</a>`,
-      ],
-      [
-        'Stream',
-        (each) =>
-          html`<a href="${link({ pipeline: each.pipeline, stream: each.stream })}">${each.pipeline}.${each.stream}</a>`,
-        'wide',
-      ],
-      ['Code', (each) => html`<a href="${link({ code: each.code })}">${each.code}</a>`, 'wide'],
+      ['Record', ({ rejectId, ...of }) => link(`/rejects/${rejectId}`, nameOf(of) || 'without key')],
+      ['Stream', ({ pipeline, stream }) => link(to({ pipeline, stream }), `${pipeline}.${stream}`), 'wide'],
+      ['Code', ({ code }) => link(to({ code }), code), 'wide'],
       ['Why', (each) => each.message, 'wraps'],
       ['Seen', (each) => ago(each.lastSeenAt, view.now)],
       ['State', (each) => state(each.status), 'wide'],
@@ -55,8 +47,8 @@ ${live(
     narrowed.length === 0 ? 'No rejects: every record became a row.' : 'No reject matches.',
   ),
 )}
-<p>${number > 1 && html`<a href="${link({ page: String(number - 1) })}">Newer</a> `}${
-      found.length > perPage && html`<a href="${link({ page: String(number + 1) })}">Older</a>`
+<p>${number > 1 && html`<a href="${to({ page: String(number - 1) })}">Newer</a> `}${
+      found.length > perPage && html`<a href="${to({ page: String(number + 1) })}">Older</a>`
     }</p>`,
   };
 }

@@ -173,10 +173,7 @@ const streamTable = (run: RunDetail): Html =>
       ['Deleted', ({ counts }) => count(counts.deleted), 'n wide'],
       [
         'Rejected',
-        ({ stream, counts: { rejected } }) =>
-          rejected === 0
-            ? '0'
-            : html`<a href="${ui.address('/rejects', { pipeline: run.pipeline, stream, all: '1' })}">${count(rejected)}</a>`,
+        ({ stream, counts }) => ui.rejectsLink(counts.rejected, { pipeline: run.pipeline, stream, all: '1' }),
         'n wide',
       ],
     ],

@@ -76,9 +76,7 @@ export const streamTable = (streams: readonly StreamState[], days: readonly DayS
   );
 
 const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
-  openRejects === 0
-    ? '0'
-    : html`<a href="${ui.address('/rejects', { pipeline, stream })}">${count(openRejects)}</a>`;
+  ui.rejectsLink(openRejects, { pipeline, stream });
 
 /** How many of its runs are shown. */
 const remembered = 60;
