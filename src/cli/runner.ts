@@ -19,6 +19,7 @@ import type { Progress } from './progress.ts';
 import { execute, notifyAfter, planOf, withDeps } from './run.ts';
 
 type How = Parameters<Runner['run']>[1];
+type Following = Pick<How, 'signal' | 'observe'>;
 type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
 
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
@@ -36,11 +37,8 @@ interface RunnerOptions {
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
   const configured = lookup.partsOfNightly(config);
-  const during = <T>(
-    { pipeline }: Ask,
-    { signal, observe }: Pick<How, 'signal' | 'observe'>,
-    work: (deps: RunDeps) => Promise<T>,
-  ) => {
+  const during = <T>({ pipeline }: Ask, how: Following, work: (deps: RunDeps) => Promise<T>) => {
+    const { signal, observe } = how;
     const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
     return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
   };

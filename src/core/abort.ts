@@ -9,15 +9,10 @@ export const stopped = (signal: AbortSignal): TidemarkError =>
     : new Interrupted('asked to stop', { cause: signal.reason });
 
 /** A signal that aborts with the given one, and by that reason when its scope is left: `using scope = abortedAtEnd(…)`. */
-export const abortedAtEnd = (
-  signal: AbortSignal,
-  why: string,
-): Disposable & { readonly signal: AbortSignal } => {
+export const abortedAtEnd = (signal: AbortSignal, why: string) => {
   const left = new AbortController();
-  return {
-    signal: AbortSignal.any([signal, left.signal]),
-    [Symbol.dispose]: () => left.abort(new Interrupted(why)),
-  };
+  const leave = (): void => left.abort(new Interrupted(why));
+  return { signal: AbortSignal.any([signal, left.signal]), [Symbol.dispose]: leave };
 };
 
 /** The promise's outcome, or `stopped` if the signal aborts first: then nothing waits for the promise any more. */

@@ -217,11 +217,8 @@ const membersOf = (content: core.Columns): readonly string[] =>
  * The reader of some columns, without `_extra`: gives a new object for each record. What no column reads and `ignored`
  * does not name is kept.
  */
-export const readerOf = (
-  content: core.Columns,
-  { ignored = '', ignoredEverywhere = [], prefix = '', noted = false }: ReadingOptions,
-  more: readonly string[] = [],
-) => {
+export const readerOf = (content: core.Columns, options: ReadingOptions, more: readonly string[] = []) => {
+  const { ignored = '', ignoredEverywhere = [], prefix = '', noted = false } = options;
   const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
     column,
     read: 'reader' in source ? source.reader(prefix, noted) : undefined,

@@ -3,7 +3,7 @@
 import { saidBy, TidemarkError, UnexpectedContent } from '../core/errors.ts';
 import { isObject } from '../core/record-object.ts';
 import { kindOf } from '../core/record-reader.ts';
-import type { Answer, Json, Next, Page, PageWalk, Request, WalkEnd } from '../core/stream.ts';
+import type { Answer, Json, Next, Page, PageWalk, Paging, Request, WalkEnd } from '../core/stream.ts';
 import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
 /** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */
@@ -25,13 +25,9 @@ type Head =
 const free: Head = { is: 'free' };
 
 /** What the page that follows one which ends with the record `last` must begin with. */
-const headAfter = (
-  { overlap }: Next,
-  { numbered, rewind }: PageWalk['paging'],
-  last: string | undefined,
-): Head => {
-  if (numbered === true) return { is: 'unseen' };
-  if (rewind === undefined || last === undefined || last === '') return free;
+const headAfter = ({ overlap }: Next, paging: Paging, last: string | undefined): Head => {
+  if (paging.numbered === true) return { is: 'unseen' };
+  if (paging.rewind === undefined || last === undefined || last === '') return free;
   return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
 };
 

@@ -246,11 +246,7 @@ const following = (next: string, sent: Request, parameter: string): Request =>
   /^[\w.~=+%-]+$/.test(next) ? withParameter(sent, parameter, next) : { ...sent, url: next };
 
 /** The request with one parameter set, or taken out; in its JSON body where it has one, else in its query. */
-export const withParameter = (
-  sent: Request,
-  parameter: string,
-  value: string | number | undefined,
-): Request => {
+export const withParameter = (sent: Request, parameter: string, value?: string | number): Request => {
   if (sent.body === undefined) return { ...sent, query: { ...sent.query, [parameter]: value } };
   const { [parameter]: _, ...rest } = sent.body;
   return { ...sent, body: value === undefined ? rest : { ...rest, [parameter]: value } };

@@ -93,12 +93,7 @@ export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSigna
 };
 
 /** The address of a job's result, asked for again. Throws `Transient` where the job has no result any more. */
-export const readyAgain = async (
-  ledger: JobLedger,
-  jobs: Jobs,
-  id: string,
-  signal: AbortSignal,
-): Promise<string> => {
+export const readyAgain = async (ledger: JobLedger, jobs: Jobs, id: string, signal: AbortSignal) => {
   const look = await jobs.look(id, signal);
   if (look.is === 'ready') return look.address;
   if (look.is !== 'working') await ledger.became(look.is === 'gone' ? 'abandoned' : look.is, look.reason);
