@@ -8,10 +8,10 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 46,
-  core: 1683,
+  core: 1675,
   config: 763,
-  http: 1150,
-  reading: 1219,
+  http: 1141,
+  reading: 1193,
   'connectors/jira': 2699,
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
@@ -19,18 +19,18 @@ export const budgets: Readonly<Record<string, number>> = {
   engine: 2907,
   load: 1526,
   queries: 801,
-  bi: 437,
-  warehouse: 1238,
-  embedded: 458,
+  bi: 429,
+  warehouse: 1234,
+  embedded: 450,
   scheduler: 901,
-  outbound: 479,
-  'server/api': 962,
-  'server/dashboard': 1534,
-  cli: 2062,
+  outbound: 472,
+  'server/api': 954,
+  'server/dashboard': 1518,
+  cli: 2060,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_116;
+export const limit = 25_020;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -12,28 +12,15 @@ export interface ReaderOptions {
   readonly newPassword?: boolean;
 }
 
-/** What was done, and what this user may not do. */
-export interface GrantedReader {
-  /** How to connect; with the password only where it was made now. */
-  readonly url: string;
-  readonly hasPassword: boolean;
-  readonly exists: boolean;
-  readonly isNew: boolean;
-  /** Statements that changed something. */
-  readonly done: readonly string[];
-  /** Statements that an administrator should run, and why they were not. */
-  readonly left: readonly { readonly statement: string; readonly reason: string }[];
-}
-
 /**
  * Makes a login that reads `bi` and nothing else of this database, or brings one up to date. Needs CREATEROLE for that, and the ownership of
- * `bi`; what it may not do is left. Throws `Misconfigured` for a name that cannot be a reader's.
+ * `bi`; gives what was done, and what this user may not do. Throws `Misconfigured` for a name that cannot be a reader's.
  */
 export async function grantReader(
   { pool, url }: Warehouse,
   name: string,
   { pii = false, newPassword = false }: ReaderOptions = {},
-): Promise<GrantedReader> {
+) {
   const isNew = !(await existingReader(pool, name));
   const password = isNew || newPassword ? crypto.randomBytes(24).toString('base64url') : undefined;
   const schemas = pii ? ['bi', 'bi_pii'] : ['bi'];
@@ -55,11 +42,14 @@ export async function grantReader(
     for (const { statement, isOurs } of await missing()) if (isOurs) await run(statement);
   const left = [...denied, ...(await missing()).map(({ statement }) => statement)];
   return {
+    /** How to connect; with the password only where it was made now. */
     url: urlFor(targetOf(url.reveal()), name, password ?? ''),
     hasPassword: password !== undefined,
     exists: !isNew || denied.length === 0,
     isNew,
+    /** Statements that changed something. */
     done: done.filter((statement) => !left.includes(statement)),
+    /** Statements that an administrator should run, and why they were not. */
     left: left.map((statement) => ({ statement, reason: reasons.get(statement) ?? notOurs })),
   };
 }

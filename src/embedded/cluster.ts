@@ -20,14 +20,6 @@ export interface Cluster {
   readonly log: string;
 }
 
-/** The server process of a data directory. */
-export interface Server {
-  readonly pid: number;
-  readonly port: number;
-  /** As Postgres writes it: `starting`, `ready`, `stopping` or `standby`; '' before it wrote any. */
-  readonly status: string;
-}
-
 /** The only role and the database that a new cluster has. */
 export const owner = 'tidemark';
 
@@ -43,11 +35,13 @@ const environment: { readonly env?: NodeJS.ProcessEnv } =
  * another process has by now do not count. Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared
  * memory key, status.
  */
-export function running(data: string): Server | undefined {
+export function running(data: string) {
   const lines = textOf(path.join(data, 'postmaster.pid')).split('\n');
   const pid = Number.parseInt(lines[0] ?? '', 10);
   if (!(pid > 0) || !serves(pid, data)) return undefined;
-  return { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() };
+  // As Postgres writes it: `starting`, `ready`, `stopping` or `standby`; '' before it wrote any.
+  const status = (lines[7] ?? '').trim();
+  return { pid, port: Number(lines[3]), status };
 }
 
 /** The text of a file, trimmed; empty where there is none. A server that ends removes its file at any moment. */

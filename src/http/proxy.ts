@@ -1,7 +1,7 @@
 /** How an origin is connected to: directly, or through the proxy that is configured for it. */
 
 import { isIP, type LookupFunction } from 'node:net';
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Pool, ProxyAgent } from 'undici';
 import { codeOf, Misconfigured, type TidemarkError, Unreachable } from '../core/errors.ts';
 import { bareHost, isIn, isThisMachine, rangesOf } from '../core/this-machine.ts';
 
@@ -15,13 +15,6 @@ export interface Proxies {
   readonly except: readonly string[];
 }
 
-/** Connections to one origin, which are opened when they are needed. */
-export interface Route {
-  readonly dispatcher: Dispatcher;
-  /** The proxy as `host:port`; undefined for a direct connection. */
-  readonly proxy: string | undefined;
-}
-
 /** How connections are made. */
 export interface ConnectOptions {
   /** At once. */
@@ -32,8 +25,11 @@ export interface ConnectOptions {
   readonly lookup?: LookupFunction;
 }
 
-/** Deadlines of answers are the caller's own. */
-export function connectTo(origin: string, proxies: Proxies | undefined, how: ConnectOptions): Route {
+/**
+ * Connections to one origin, which are opened when they are needed, and the proxy as `host:port`, if there is one. Deadlines of answers are the
+ * caller's own.
+ */
+export function connectTo(origin: string, proxies: Proxies | undefined, how: ConnectOptions) {
   const { connections, connectMs, lookup } = how;
   const options = { connections, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
   const through = proxyFor(origin, proxies);

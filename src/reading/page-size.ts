@@ -7,14 +7,6 @@ import { TimedOut, TooLarge } from '../core/errors.ts';
 import type { Request } from '../core/stream.ts';
 import { parameterOf, withParameter } from './paginators.ts';
 
-/** What all walks over one list have learnt. */
-export interface PageSize {
-  /** What a walk begins with. */
-  readonly most: number;
-  /** The same place with fewer records, after a page of as many as `sent` asks for has failed by `error`; undefined where that would not help. */
-  fewer(sent: Request, error: unknown): Request | undefined;
-}
-
 /** By which a request says how many. */
 const parameter = 'maxResults';
 
@@ -26,14 +18,16 @@ const step = 4;
  * larger than any other: for what is too large a walk goes down to one record. A server that is late for a quarter, too, is late for
  * another reason. `note` hears of the step once.
  */
-export function pageSizeOf(most: number, note: (message: string) => void): PageSize {
+export function pageSizeOf(most: number, note: (message: string) => void) {
   const lower = Math.floor(most / step);
   let now = most;
   return {
+    /** What a walk begins with. */
     get most() {
       return now;
     },
-    fewer(sent, error) {
+    /** The same place with fewer records, after a page of as many as `sent` asks for has failed by `error`; undefined where that would not help. */
+    fewer(sent: Request, error: unknown): Request | undefined {
       const asked = Number(parameterOf(sent, parameter));
       const isSize = error instanceof TooLarge && asked > 1;
       if (!isSize && !(error instanceof TimedOut && asked > lower)) return undefined;

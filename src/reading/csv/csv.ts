@@ -16,19 +16,11 @@ export interface CsvLimits {
   readonly lineBytes: number;
 }
 
-interface CsvFile {
-  /** The cells of the first line, as given. */
-  readonly header: readonly string[];
-  readonly blocks: AsyncGenerator<Block, void, void>;
-  /** Lets go of `chunks`, whether the blocks were read or not. */
-  close(): Promise<void>;
-}
-
 const defaultLimits: CsvLimits = { blockBytes: 32 * 1024, lineBytes: 4 * 1024 * 1024 };
 
 /**
- * Opens a file: reads its first line and gives the rest in blocks, as many bytes at a time as `chunks` gives and the consumer takes. UTF-8
- * with or without a byte order mark, lines as in `scan`. `what` names the file in messages.
+ * Opens a file: reads its first line, whose cells are the header, and gives the rest in blocks, as many bytes at a time as `chunks` gives and the
+ * consumer takes. `close` lets go of `chunks`, whether the blocks were read or not. UTF-8 with or without a byte order mark, lines as in `scan`. `what` names the file in messages.
  *
  * Throws `UnexpectedContent` for what makes the whole file unfit to be read: another encoding (UTF-16, Latin-1), a NUL byte, no header, lines
  * that end in CR alone, a quote that is never closed, a last line that is cut off (no line end where the others have one, and other cells
@@ -38,7 +30,7 @@ export const openCsv = async (
   what: string,
   chunks: AsyncIterable<Buffer>,
   limits: Partial<CsvLimits> = {},
-): Promise<CsvFile> => {
+) => {
   const reader = new Reader(what, { ...defaultLimits, ...limits });
   const blocks = reader.blocks(chunks);
   const close = async (): Promise<void> => void (await blocks.return());

@@ -37,12 +37,6 @@ export const cellsOf = (line: Line): readonly string[] =>
 /** True of a line without a character. */
 export const isEmpty = ({ from, to }: Line): boolean => from === to;
 
-export interface Scan {
-  readonly lines: readonly Line[];
-  /** How many characters the lines took up; an incomplete line follows. */
-  readonly end: number;
-}
-
 const quote = 0x22;
 const comma = 0x2c;
 const feed = 0x0a;
@@ -56,13 +50,14 @@ const strayReturn = 'a carriage return is outside quotes';
  * The lines of a text that begins where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written
  * twice. Quotes open a cell only as its first character. A line that breaks these rules ends at its next LF. Unless `last` is set, a line
  * without its end is left for the next text, which must then begin with it. An empty line has one empty cell. `most`: how many lines at most.
+ * `end`: how many characters the lines took up; an incomplete line follows.
  */
 export const scan = (
   text: string,
   last: boolean,
   header: readonly string[] = [],
   most = Number.POSITIVE_INFINITY,
-): Scan => {
+) => {
   const lines: Line[] = [];
   let spans = new Int32Array(1024 + (text.length >> 1));
   let used = 0;

@@ -5,21 +5,13 @@
 
 import { AuthFailed, Misconfigured, TidemarkError, Transient, Unreachable } from '../../core/errors.ts';
 import { escaped, withoutSecrets } from '../../core/format.ts';
-import type { DagRun } from '../../scheduler/control.ts';
 import { Conflict, NotFound } from '../../scheduler/run-request.ts';
 import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
 import { isConnectionLoss } from '../../warehouse/with-retry.ts';
 
-export interface Failure {
-  readonly status: 'error';
-  readonly message: string;
-  /** The active run, which prevents a start. */
-  readonly active?: DagRun;
-}
-
 export const success = <T>(data: T) => ({ status: 'success', data }) as const;
 
-export const failure = (message: string): Failure => ({ status: 'error', message });
+export const failure = (message: string) => ({ status: 'error', message }) as const;
 
 /** A request that is refused with a status and a message of ours. */
 export class Rejected extends Error {
@@ -50,6 +42,7 @@ const rules: readonly (readonly [types: readonly ErrorClass[], code: number, mes
  */
 export function refusalOf(error: unknown) {
   const [code, message] = verdictOf(error);
+  // The active run, which prevents a start.
   const active = error instanceof Conflict && error.active ? { active: error.active } : {};
   return {
     code,
