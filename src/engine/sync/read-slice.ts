@@ -59,7 +59,7 @@ function sizeOf(walking: WalkContext) {
 }
 
 /** Bytes at which a batch is full. */
-const mostBytes = 3 << 19;
+const mostBytes = 1 << 21;
 
 /** A batch in the memory of one that is loaded, if there is any. */
 const emptyBatch = ({ context, stream }: WalkContext): Batch =>
