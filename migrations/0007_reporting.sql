@@ -3,18 +3,18 @@
 
 -- The days of bi.calendar: a table, because they never change. Working days follow the settings and ref.holidays.
 
-create table ops.calendar_days (
-  date_day date primary key,
-  week_start date not null,
-  month_start date not null,
-  quarter_start date not null,
-  year_start date not null,
-  iso_year integer not null,
-  iso_week integer not null,
-  month_number integer not null,
-  day_of_week integer not null,
-  day_name text not null,
-  is_weekend boolean not null
+create table ops.calendar_days ( -- The days from 2010 to 2039, one row each. What bi.calendar is made of.
+  date_day date primary key, -- The day.
+  week_start date not null, -- Monday of its week.
+  month_start date not null, -- First day of its month.
+  quarter_start date not null, -- First day of its quarter.
+  year_start date not null, -- First day of its year.
+  iso_year integer not null, -- Year of its ISO week; differs at the turn of the year.
+  iso_week integer not null, -- ISO week, 1 to 53.
+  month_number integer not null, -- Month, 1 to 12.
+  day_of_week integer not null, -- Day of the week, 1 Monday to 7 Sunday.
+  day_name text not null, -- English name of the day.
+  is_weekend boolean not null -- True on Saturday and Sunday.
 );
 
 insert into ops.calendar_days
@@ -32,50 +32,26 @@ select
   extract(isodow from d) >= 6
 from generate_series(timestamp '2010-01-01', timestamp '2039-12-31', interval '1 day') d;
 
-comment on table ops.calendar_days is 'The days from 2010 to 2039, one row each. What bi.calendar is made of.';
-comment on column ops.calendar_days.date_day is 'The day.';
-comment on column ops.calendar_days.week_start is 'Monday of its week.';
-comment on column ops.calendar_days.month_start is 'First day of its month.';
-comment on column ops.calendar_days.quarter_start is 'First day of its quarter.';
-comment on column ops.calendar_days.year_start is 'First day of its year.';
-comment on column ops.calendar_days.iso_year is 'Year of its ISO week; differs at the turn of the year.';
-comment on column ops.calendar_days.iso_week is 'ISO week, 1 to 53.';
-comment on column ops.calendar_days.month_number is 'Month, 1 to 12.';
-comment on column ops.calendar_days.day_of_week is 'Day of the week, 1 Monday to 7 Sunday.';
-comment on column ops.calendar_days.day_name is 'English name of the day.';
-comment on column ops.calendar_days.is_weekend is 'True on Saturday and Sunday.';
-
 create schema ref;
 comment on schema ref is 'Lists that a company fills itself, with SQL: exchange rates, holidays, roles of DAGs. Read by the views of bi; empty at first.';
 
-create table ref.fx_rates (
-  date_day date not null,
-  from_currency text not null,
-  to_currency text not null,
-  rate numeric(28, 12) not null check (rate > 0),
+create table ref.fx_rates ( -- Exchange rates, one row per day and pair of currencies. A day without a rate takes that of the last day before it.
+  date_day date not null, -- The first day that the rate holds for.
+  from_currency text not null, -- ISO 4217 currency of the amount.
+  to_currency text not null, -- ISO 4217 currency that it becomes, e.g. the reporting currency.
+  rate numeric(28, 12) not null check (rate > 0), -- Units of to_currency for one unit of from_currency.
   primary key (from_currency, to_currency, date_day)
 );
-comment on table ref.fx_rates is 'Exchange rates, one row per day and pair of currencies. A day without a rate takes that of the last day before it.';
-comment on column ref.fx_rates.date_day is 'The first day that the rate holds for.';
-comment on column ref.fx_rates.from_currency is 'ISO 4217 currency of the amount.';
-comment on column ref.fx_rates.to_currency is 'ISO 4217 currency that it becomes, e.g. the reporting currency.';
-comment on column ref.fx_rates.rate is 'Units of to_currency for one unit of from_currency.';
 
-create table ref.holidays (
-  date_day date primary key,
-  name text not null
+create table ref.holidays ( -- Days on which nobody works, one row each.
+  date_day date primary key, -- The day.
+  name text not null -- What it is called.
 );
-comment on table ref.holidays is 'Days on which nobody works, one row each.';
-comment on column ref.holidays.date_day is 'The day.';
-comment on column ref.holidays.name is 'What it is called.';
 
-create table ref.dag_roles (
-  dag_pattern text primary key,
-  role text not null
+create table ref.dag_roles ( -- What DAGs are for, one row per pattern. Of several patterns that fit a name the longest counts.
+  dag_pattern text primary key, -- Name of a DAG; % stands for any text, as in LIKE.
+  role text not null -- deployment, incident, maintenance, or a word of the company's own.
 );
-comment on table ref.dag_roles is 'What DAGs are for, one row per pattern. Of several patterns that fit a name the longest counts.';
-comment on column ref.dag_roles.dag_pattern is 'Name of a DAG; % stands for any text, as in LIKE.';
-comment on column ref.dag_roles.role is 'deployment, incident, maintenance, or a word of the company''s own.';
 
 create function ops.reporting_time_zone() returns text immutable parallel safe return 'UTC';
 comment on function ops.reporting_time_zone() is 'IANA time zone of every *_date and week of the reporting schema (TIDEMARK_REPORTING_TIME_ZONE).';
@@ -95,26 +71,19 @@ comment on function ops.shows_restricted_issues() is 'True where bi shows issues
 
 -- Lists for questions across the systems: which text names which record, and what counts as an incident.
 
-create table ref.link_patterns (
-  from_kind text not null,
-  from_field text not null,
-  pattern text not null check (regexp_replace('', pattern, '') = ''),
-  to_kind text not null,
-  to_field text not null,
-  note text,
+create table ref.link_patterns ( -- Where a text names a record of another system, one row per pattern. Read by bi.cross_links; a name that leads to nothing is no link.
+  from_kind text not null, -- Whose text is searched: campaign, dag_run or issue.
+  from_field text not null, -- Which text: name or purchase_order of a campaign, params of a DAG run, summary or description of an issue (descriptions are slow).
+  pattern text not null check (regexp_replace('', pattern, '') = ''), -- POSIX regular expression of Postgres. Its first group in parentheses is the name, or the whole match where it has none.
+  to_kind text not null, -- What is named: issue or campaign.
+  to_field text not null, -- How it is named: an issue by its key, of today or a former one; a campaign by its id.
+  note text, -- What it is for.
   primary key (from_kind, from_field, pattern, to_kind),
   check ((from_kind, from_field) in (
     ('campaign', 'name'), ('campaign', 'purchase_order'), ('dag_run', 'params'),
     ('issue', 'summary'), ('issue', 'description'))),
   check ((to_kind, to_field) in (('issue', 'key'), ('campaign', 'id')))
 );
-comment on table ref.link_patterns is 'Where a text names a record of another system, one row per pattern. Read by bi.cross_links; a name that leads to nothing is no link.';
-comment on column ref.link_patterns.from_kind is 'Whose text is searched: campaign, dag_run or issue.';
-comment on column ref.link_patterns.from_field is 'Which text: name or purchase_order of a campaign, params of a DAG run, summary or description of an issue (descriptions are slow).';
-comment on column ref.link_patterns.pattern is 'POSIX regular expression of Postgres. Its first group in parentheses is the name, or the whole match where it has none.';
-comment on column ref.link_patterns.to_kind is 'What is named: issue or campaign.';
-comment on column ref.link_patterns.to_field is 'How it is named: an issue by its key, of today or a former one; a campaign by its id.';
-comment on column ref.link_patterns.note is 'What it is for.';
 
 insert into ref.link_patterns (from_kind, from_field, pattern, to_kind, to_field, note)
 select from_kind, from_field, case to_kind when 'issue' then key_pattern else id_pattern end, to_kind, to_field, note
@@ -130,44 +99,34 @@ cross join (values (
   '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 )) patterns (key_pattern, id_pattern);
 
-create table ref.incident_rules (
-  field text not null check (field in ('issue_type', 'label')),
-  pattern text not null,
+create table ref.incident_rules ( -- Which issues are incidents, one row per rule; one that fits is enough. Read by bi.incidents.
+  field text not null check (field in ('issue_type', 'label')), -- issue_type (its name, or its English one) or label.
+  pattern text not null, -- Text that it must equal, in upper or lower case; % stands for any text, as in LIKE.
   primary key (field, pattern)
 );
-comment on table ref.incident_rules is 'Which issues are incidents, one row per rule; one that fits is enough. Read by bi.incidents.';
-comment on column ref.incident_rules.field is 'issue_type (its name, or its English one) or label.';
-comment on column ref.incident_rules.pattern is 'Text that it must equal, in upper or lower case; % stands for any text, as in LIKE.';
 
 insert into ref.incident_rules values ('issue_type', '%incident%'), ('label', 'incident');
 
 -- Which links say that one issue blocks another: link types have names that a site makes itself, in any language.
 
-create table ref.blocking_links (
-  field text not null check (field in ('type_id', 'type_name', 'outward', 'inward')),
-  pattern text not null,
+create table ref.blocking_links ( -- Which link types block, one row per rule; one that fits is enough. Read by bi.issue_links.
+  field text not null check (field in ('type_id', 'type_name', 'outward', 'inward')), -- What of the link type is compared: type_id, type_name, outward (how its active end reads) or inward.
+  pattern text not null, -- Text that it must equal, in upper or lower case; % stands for any text, as in LIKE.
   primary key (field, pattern)
 );
-comment on table ref.blocking_links is 'Which link types block, one row per rule; one that fits is enough. Read by bi.issue_links.';
-comment on column ref.blocking_links.field is 'What of the link type is compared: type_id, type_name, outward (how its active end reads) or inward.';
-comment on column ref.blocking_links.pattern is 'Text that it must equal, in upper or lower case; % stands for any text, as in LIKE.';
 
 insert into ref.blocking_links values ('type_name', 'block%'), ('outward', 'block%');
 
 -- Custom fields whose history bi.issue_field_history shows.
 
-create table ref.history_fields (
-  source text not null,
-  field_id text not null,
+create table ref.history_fields ( -- Custom fields whose history bi.issue_field_history shows, one row each.
+  source text not null, -- Name of the source, see ops.sources.name.
+  field_id text not null, -- Field id, see tracker.fields.id, e.g. customfield_10050.
   field_name text not null
-    check (field_name not in ('status', 'assignee', 'priority', 'story_points', 'sprint', 'fix_versions')),
+    check (field_name not in ('status', 'assignee', 'priority', 'story_points', 'sprint', 'fix_versions')), -- What bi.issue_field_history.field_name calls it.
   primary key (source, field_id),
   unique (source, field_name)
 );
-comment on table ref.history_fields is 'Custom fields whose history bi.issue_field_history shows, one row each.';
-comment on column ref.history_fields.source is 'Name of the source, see ops.sources.name.';
-comment on column ref.history_fields.field_id is 'Field id, see tracker.fields.id, e.g. customfield_10050.';
-comment on column ref.history_fields.field_name is 'What bi.issue_field_history.field_name calls it.';
 
 -- Addresses as people read them: views show the parts of click-through URLs decoded. Parsed now, as all that views call:
 -- a reader's session may find other functions by these names, and read strings in another way.

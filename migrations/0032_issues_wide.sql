@@ -1,29 +1,20 @@
 -- bi.issues_wide_<source>: the issues of a site with its custom fields as columns. ops.make_issues_wide makes the
 -- view; a sync calls it when it has read the fields. Values are stored as docs/streams.md says: tracker.issues.
 
-create table ops.custom_field_columns (
-  source_id smallint not null,
-  field_id text not null,
-  column_type text not null,
-  column_name text not null,
+create table ops.custom_field_columns ( -- Columns of bi.issues_wide_<source> for custom fields, one row per source, field and type: a field that is renamed keeps its column, one that changes its type gets another.
+  source_id smallint not null, -- The source, see ops.sources.
+  field_id text not null, -- The field, see tracker.fields.id.
+  column_type text not null, -- Type of the column; it is null where the field has another type now.
+  column_name text not null, -- Name of the column, from the name that the field had first.
   primary key (source_id, field_id, column_type),
   unique (source_id, column_name)
 );
-comment on table ops.custom_field_columns is 'Columns of bi.issues_wide_<source> for custom fields, one row per source, field and type: a field that is renamed keeps its column, one that changes its type gets another.';
-comment on column ops.custom_field_columns.source_id is 'The source, see ops.sources.';
-comment on column ops.custom_field_columns.field_id is 'The field, see tracker.fields.id.';
-comment on column ops.custom_field_columns.column_type is 'Type of the column; it is null where the field has another type now.';
-comment on column ops.custom_field_columns.column_name is 'Name of the column, from the name that the field had first.';
 
-create table ops.issues_wide_views (
-  source_id smallint primary key,
-  view_name text not null unique,
-  definition text not null
+create table ops.issues_wide_views ( -- The views bi.issues_wide_<source>, one row per source.
+  source_id smallint primary key, -- The source, see ops.sources.
+  view_name text not null unique, -- Name of the view in bi.
+  definition text not null -- The statements that made it; it is made anew when they differ.
 );
-comment on table ops.issues_wide_views is 'The views bi.issues_wide_<source>, one row per source.';
-comment on column ops.issues_wide_views.source_id is 'The source, see ops.sources.';
-comment on column ops.issues_wide_views.view_name is 'Name of the view in bi.';
-comment on column ops.issues_wide_views.definition is 'The statements that made it; it is made anew when they differ.';
 
 create function ops.slug(words text) returns text language sql stable parallel safe as $$
   select trim('_' from regexp_replace(lower(regexp_replace(

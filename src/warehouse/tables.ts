@@ -168,7 +168,7 @@ const hashOf = (value: string): string => crypto.createHash('sha256').update(val
 export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly Definition[] {
   const files = fs.existsSync(folder) ? fs.readdirSync(folder).filter((file) => file.endsWith('.sql')) : [];
   return files.sort().map((file) => {
-    const statements = withColumns(fs.readFileSync(new URL(file, folder), 'utf8'), folder);
+    const statements = withComments(withColumns(fs.readFileSync(new URL(file, folder), 'utf8'), folder));
     return { kind, name: file.slice(0, -'.sql'.length), hash: hashOf(statements), text: statements };
   });
 }
@@ -179,6 +179,21 @@ const withColumns = (text: string, folder: URL): string =>
     const columns = fs.readFileSync(new URL(`columns/${list}.sql`, folder), 'utf8').trimEnd();
     return columns.replace(/^/gm, `${table}.`).replaceAll('\n', ',\n  ');
   });
+
+const createTable = /^create .*?table (?:if not exists )?([\w.]+) \( -- (.+)\n([\s\S]*?)^\);$/gm;
+const column = /^ {2}(\w+) (?:.|\n(?! {2}\w))*?(?<=\S) -- (.+)$/gm;
+
+/** Adds the statements for the comments in `create table`: one behind the bracket is of the table, one behind a column is of the column. */
+const withComments = (text: string): string =>
+  text.replace(createTable, (statement, table, about, columns: string) =>
+    [
+      statement,
+      `comment on table ${table} is ${literal(about)};`,
+      ...columns
+        .matchAll(column)
+        .map(([, name, meaning = '']) => `comment on column ${table}.${name} is ${literal(meaning)};`),
+    ].join('\n'),
+  );
 
 /**
  * What the views are told, as functions of schema `ops`: SQL expressions by signature, e.g. `'UTC'` by

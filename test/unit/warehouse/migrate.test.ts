@@ -248,6 +248,27 @@ test('an empty database gets the schema, with a comment on everything', async ()
   expect(rows).toEqual([]);
 });
 
+test('a comment behind a table or a column is the one that the warehouse shows', async () => {
+  const things = `create unlogged table if not exists public.things ( -- All of one's things.
+  -- Of no column.
+  id bigint primary key, -- Id -- or name.
+  kind text
+    check (kind in ('a', 'b')), -- Kind: a or b.
+  note text,
+  size integer -- How big it is.
+);`;
+  await migrate(database.warehouse, [], { folder: folder({ '0001_things': things }) });
+  const comments = `select concat_ws(': ', a.attname, d.description) from pg_description d
+    left join pg_attribute a on a.attrelid = d.objoid and a.attnum = d.objsubid and a.attnum > 0
+    where d.objoid = 'public.things'::regclass order by d.objsubid`;
+  expect(await rowsOf(comments)).toEqual([
+    "All of one's things.",
+    'id: Id -- or name.',
+    'kind: Kind: a or b.',
+    'size: How big it is.',
+  ]);
+});
+
 test('a warehouse of the steps that the baseline replaced goes on if it has all of them', async () => {
   const { warehouse } = database;
   const baseline = new URL('../../../migrations/0053_baseline.sql', import.meta.url);
