@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1526,
   queries: 801,
   bi: 429,
-  warehouse: 1246,
+  warehouse: 1249,
   embedded: 450,
   scheduler: 901,
   outbound: 472,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_032;
+export const limit = 25_035;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

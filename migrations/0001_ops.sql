@@ -1,5 +1,5 @@
 -- Schemas, and the bookkeeping of runs: sources, leases, slices, checkpoints, rejects, report jobs.
--- A comment behind a table or a column is the one that the warehouse shows (src/warehouse/tables.ts).
+-- A comment behind a table or a column is the one that the warehouse shows (`withComments`, src/warehouse/tables.ts).
 
 create schema if not exists ops;
 comment on schema ops is 'Bookkeeping of the sync: sources, runs, leases, walks and slices, checkpoints, rejects, schema changes.';

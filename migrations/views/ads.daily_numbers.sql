@@ -1,12 +1,12 @@
-create or replace view ads.daily_numbers as
+create or replace view ads.daily_numbers as -- The rows of ads.report_daily as the four views of performance by day show them, without what is above the entity; one row per entity and day.
 select
   s.name as source,
   r.source_id,
   r.entity_type,
   r.entity_id,
   r.entity_name,
-  r.entity_status,
-  r.parent_entity_id,
+  r.entity_status, -- Its status when the report was read.
+  r.parent_entity_id, -- The entity above it when the report was read.
   r.day as date_day,
   r.ad_account_id,
   ac.name as ad_account_name,
@@ -76,7 +76,3 @@ left join lateral (
     limit 1
   ) last_known
 ) fx on true;
-
-comment on view ads.daily_numbers is 'The rows of ads.report_daily as the four views of performance by day show them, without what is above the entity; one row per entity and day.';
-comment on column ads.daily_numbers.entity_status is 'Its status when the report was read.';
-comment on column ads.daily_numbers.parent_entity_id is 'The entity above it when the report was read.';

@@ -1,4 +1,4 @@
-create or replace view ads.insight_questions as
+create or replace view ads.insight_questions as -- What insights are read for: one row per listed campaign or ad set and dimension of its audience.
 select e.source_id, e.ad_account_id, e.entity_type, e.entity_id, d.dimension, e.ended_on, s.asked_on
 from (
   -- Where the source does not say when something was archived, it was archived when that was read.
@@ -24,7 +24,6 @@ left join ads.insight_states s
   on s.source_id = e.source_id and s.entity_type = e.entity_type and s.entity_id = e.entity_id
   and s.dimension = d.dimension;
 
-comment on view ads.insight_questions is 'What insights are read for: one row per listed campaign or ad set and dimension of its audience.';
 comment on column ads.insight_questions.dimension is 'What the audience is divided by.';
 comment on column ads.insight_questions.ended_on is 'Day (UTC) on which the entity ended; null while it goes on.';
 comment on column ads.insight_questions.asked_on is 'Day (UTC) on which it was last asked; null if it never was.';

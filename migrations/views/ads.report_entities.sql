@@ -1,4 +1,4 @@
-create or replace view ads.report_entities as
+create or replace view ads.report_entities as -- What reports have numbers of: one row per account, campaign, ad set and ad, archived ones included.
 -- An account spends nothing before its first campaign is created.
 select a.source_id, a.id as ad_account_id, 'AD_ACCOUNT' as entity_type, a.id as entity_id,
   (
@@ -13,5 +13,3 @@ union all
 select source_id, ad_account_id, 'AD_SET', id, created_at from ads.ad_sets
 union all
 select source_id, ad_account_id, 'AD', id, created_at from ads.ads;
-
-comment on view ads.report_entities is 'What reports have numbers of: one row per account, campaign, ad set and ad, archived ones included.';

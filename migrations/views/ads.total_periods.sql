@@ -1,8 +1,8 @@
-create or replace view ads.total_periods as
+create or replace view ads.total_periods as -- What totals are read for: one row per account or campaign and period with numbers by day, up to the newest day of its account.
 select
   p.*,
-  t.asked_on,
-  (t.impressions, t.clicks) is not distinct from (p.impressions, p.clicks) as is_sum_of_days
+  t.asked_on, -- Day (UTC) on which its total was last read; null if it never was.
+  (t.impressions, t.clicks) is not distinct from (p.impressions, p.clicks) as is_sum_of_days -- True where impressions and clicks of its total are the sums of the days.
 from (
   select
     r.source_id,
@@ -38,9 +38,6 @@ left join ads.report_totals t
   on t.source_id = p.source_id and t.entity_type = p.entity_type and t.entity_id = p.entity_id
   and t.period = p.period and t.period_start = p.period_start and t.period_end = p.period_end;
 
-comment on view ads.total_periods is 'What totals are read for: one row per account or campaign and period with numbers by day, up to the newest day of its account.';
 comment on column ads.total_periods.period is 'MONTH, LAST_7_DAYS or LAST_30_DAYS.';
 comment on column ads.total_periods.period_start is 'First day of the period (UTC).';
 comment on column ads.total_periods.period_end is 'Last day of the period (UTC), inclusive; of the present month the newest day that was read.';
-comment on column ads.total_periods.asked_on is 'Day (UTC) on which its total was last read; null if it never was.';
-comment on column ads.total_periods.is_sum_of_days is 'True where impressions and clicks of its total are the sums of the days.';

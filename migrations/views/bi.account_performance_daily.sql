@@ -1,4 +1,4 @@
-create or replace view bi.account_performance_daily as
+create or replace view bi.account_performance_daily as -- What every ad account did on every day, as reported for the account; one row per ad account and day with delivery. For reach and conversions, which cannot be added up from its campaigns. Facts of closed accounts stay.
 select
   n.source,
   n.date_day,
@@ -8,5 +8,3 @@ select
   n.{daily_numbers}
 from ads.daily_numbers n
 where n.entity_type = 'AD_ACCOUNT';
-
-comment on view bi.account_performance_daily is 'What every ad account did on every day, as reported for the account; one row per ad account and day with delivery. For reach and conversions, which cannot be added up from its campaigns. Facts of closed accounts stay.';

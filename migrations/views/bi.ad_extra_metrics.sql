@@ -1,4 +1,4 @@
-create or replace view bi.ad_extra_metrics as
+create or replace view bi.ad_extra_metrics as -- Numbers of the daily reports that no column of the performance views holds: metrics that are new at the platform, fractions or hidden values where a whole number was expected, amounts finer than a millionth; one row per entity, day and metric.
 select
   s.name as source,
   r.day as date_day,
@@ -7,9 +7,9 @@ select
   r.entity_type,
   r.entity_id,
   r.entity_name,
-  m.metric,
-  m.value #>> '{}' as exact_value,
-  (case when abs(n.value) < 1e21 then n.value end)::numeric(28,6) as metric_value
+  m.metric, -- Metric as the platform names it.
+  m.value #>> '{}' as exact_value, -- The number as the platform gave it; -5 where it hides 1 to 4.
+  (case when abs(n.value) < 1e21 then n.value end)::numeric(28,6) as metric_value -- The number, rounded to a millionth; null if it is beyond 21 digits. Whether it may be summed depends on the metric.
 from ads.report_daily r
 join ops.sources s on s.source_id = r.source_id
 left join ads.ad_accounts ac on ac.source_id = r.source_id and ac.id = r.ad_account_id
@@ -18,8 +18,3 @@ cross join lateral (
   select case when jsonb_typeof(m.value) = 'number' then m.value::numeric end as value
 ) n
 where jsonb_typeof(r.extra_metrics) = 'object';
-
-comment on view bi.ad_extra_metrics is 'Numbers of the daily reports that no column of the performance views holds: metrics that are new at the platform, fractions or hidden values where a whole number was expected, amounts finer than a millionth; one row per entity, day and metric.';
-comment on column bi.ad_extra_metrics.metric is 'Metric as the platform names it.';
-comment on column bi.ad_extra_metrics.exact_value is 'The number as the platform gave it; -5 where it hides 1 to 4.';
-comment on column bi.ad_extra_metrics.metric_value is 'The number, rounded to a millionth; null if it is beyond 21 digits. Whether it may be summed depends on the metric.';

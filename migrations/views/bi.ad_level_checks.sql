@@ -1,16 +1,16 @@
-create or replace view bi.ad_level_checks as
+create or replace view bi.ad_level_checks as -- Where the levels of the daily reports disagree: the sum over an account's ads against that over its ad sets, its campaigns and the account itself; one row per ad account, day, measure and level compared, only where they differ.
 select
   s.name as source,
   d.day as date_day,
   d.ad_account_id,
   ac.name as ad_account_name,
   ac.currency_code as currency,
-  d.measure,
-  'AD' as lower_level,
-  v.upper_level,
-  d.ad_sum::numeric(28,6) as lower_sum,
-  v.upper_sum::numeric(28,6) as upper_sum,
-  (d.ad_sum - v.upper_sum)::numeric(28,6) as difference,
+  d.measure, -- spend, impressions or clicks.
+  'AD' as lower_level, -- The level that is compared: AD.
+  v.upper_level, -- The level that it is compared with: AD_SET, CAMPAIGN or AD_ACCOUNT.
+  d.ad_sum::numeric(28,6) as lower_sum, -- Sum over the ads of the account; 0 if no ad has a row. Adds up over days of one measure, upper_level and currency.
+  v.upper_sum::numeric(28,6) as upper_sum, -- Sum over the upper level; 0 if it has no row. Adds up in the same way.
+  (d.ad_sum - v.upper_sum)::numeric(28,6) as difference, -- lower_sum less upper_sum. Adds up in the same way.
   d.is_final
 from (
   select
@@ -48,11 +48,3 @@ cross join lateral (
 join ops.sources s on s.source_id = d.source_id
 left join ads.ad_accounts ac on ac.source_id = d.source_id and ac.id = d.ad_account_id
 where d.ad_sum <> v.upper_sum;
-
-comment on view bi.ad_level_checks is 'Where the levels of the daily reports disagree: the sum over an account''s ads against that over its ad sets, its campaigns and the account itself; one row per ad account, day, measure and level compared, only where they differ.';
-comment on column bi.ad_level_checks.measure is 'spend, impressions or clicks.';
-comment on column bi.ad_level_checks.lower_level is 'The level that is compared: AD.';
-comment on column bi.ad_level_checks.upper_level is 'The level that it is compared with: AD_SET, CAMPAIGN or AD_ACCOUNT.';
-comment on column bi.ad_level_checks.lower_sum is 'Sum over the ads of the account; 0 if no ad has a row. Adds up over days of one measure, upper_level and currency.';
-comment on column bi.ad_level_checks.upper_sum is 'Sum over the upper level; 0 if it has no row. Adds up in the same way.';
-comment on column bi.ad_level_checks.difference is 'lower_sum less upper_sum. Adds up in the same way.';

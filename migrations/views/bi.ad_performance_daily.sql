@@ -1,4 +1,4 @@
-create or replace view bi.ad_performance_daily as
+create or replace view bi.ad_performance_daily as -- What every ad did on every day, with what is above it; one row per ad and day with delivery. The main table of advertising. Facts of deleted ads stay.
 select
   n.source,
   n.date_day,
@@ -20,7 +20,7 @@ select
   n.is_purchases_suppressed as purchases_suppressed,
   n.is_sign_ups_suppressed as sign_ups_suppressed,
   n.is_revenue_suppressed as revenue_suppressed,
-  a.asset_id,
+  a.asset_id, -- The creative of the ad, see bi.assets.
   x.name as asset_name
 from ads.daily_numbers n
 left join ads.ads a on a.source_id = n.source_id and a.id = n.entity_id
@@ -28,6 +28,3 @@ left join ads.ad_sets st on st.source_id = n.source_id and st.id = coalesce(a.ad
 left join ads.campaigns c on c.source_id = n.source_id and c.id = st.campaign_id
 left join ads.assets x on x.source_id = n.source_id and x.id = a.asset_id
 where n.entity_type = 'AD';
-
-comment on view bi.ad_performance_daily is 'What every ad did on every day, with what is above it; one row per ad and day with delivery. The main table of advertising. Facts of deleted ads stay.';
-comment on column bi.ad_performance_daily.asset_id is 'The creative of the ad, see bi.assets.';

@@ -1,7 +1,7 @@
-create or replace view bi.ad_performance_hourly as
+create or replace view bi.ad_performance_hourly as -- What every ad did in every hour; one row per ad and hour with delivery, since the first sync less two weeks.
 select
   s.name as source,
-  r.hour_start as hour_start_at,
+  r.hour_start as hour_start_at, -- Beginning of the hour (UTC).
   (r.hour_start at time zone 'UTC')::date as date_day,
   r.ad_account_id,
   ac.name as ad_account_name,
@@ -21,10 +21,10 @@ select
   ops.reporting_currency() as reporting_currency,
   (r.spend * fx.rate)::numeric(28,6) as spend_in_reporting_currency,
   r.{conversions},
-  r.reach as reach_hour,
-  r.listeners as listeners_hour,
-  r.new_listeners as new_listeners_hour,
-  r.paid_listens_reach as paid_listens_reach_hour
+  r.reach as reach_hour, -- Different people reached in this hour, as the platform counts them; never sum it over days or rows: people repeat.
+  r.listeners as listeners_hour, -- Different people who listened in this hour to what is promoted; never sum it: people repeat.
+  r.new_listeners as new_listeners_hour, -- Different people who listened in this hour to what is promoted for the first time; never sum it.
+  r.paid_listens_reach as paid_listens_reach_hour -- Different people with a paid listen in this hour; never sum it: people repeat.
 from ads.report_hourly r
 join ops.sources s on s.source_id = r.source_id
 left join ads.ads a on a.source_id = r.source_id and a.id = r.entity_id
@@ -45,10 +45,3 @@ left join lateral (
   ) last_known
 ) fx on true
 where r.entity_type = 'AD';
-
-comment on view bi.ad_performance_hourly is 'What every ad did in every hour; one row per ad and hour with delivery, since the first sync less two weeks.';
-comment on column bi.ad_performance_hourly.hour_start_at is 'Beginning of the hour (UTC).';
-comment on column bi.ad_performance_hourly.reach_hour is 'Different people reached in this hour, as the platform counts them; never sum it over days or rows: people repeat.';
-comment on column bi.ad_performance_hourly.listeners_hour is 'Different people who listened in this hour to what is promoted; never sum it: people repeat.';
-comment on column bi.ad_performance_hourly.new_listeners_hour is 'Different people who listened in this hour to what is promoted for the first time; never sum it.';
-comment on column bi.ad_performance_hourly.paid_listens_reach_hour is 'Different people with a paid listen in this hour; never sum it: people repeat.';

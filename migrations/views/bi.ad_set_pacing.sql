@@ -1,4 +1,4 @@
-create or replace view bi.ad_set_pacing as
+create or replace view bi.ad_set_pacing as -- Is the budget spent at the pace of the flight? One row per ad set that is or was live.
 select
   s.name as source,
   st.ad_account_id,
@@ -8,20 +8,20 @@ select
   st.id as ad_set_id,
   st.name as ad_set_name,
   st.status,
-  st.is_paused,
+  st.is_paused, -- True while it is paused; null if the platform does not say.
   coalesce(st.budget_currency, ac.currency_code) as currency,
   st.budget_type,
-  st.budget,
+  st.budget, -- Budget of today in units of currency; a day or the lifetime, see budget_type.
   (
     case st.budget_type when 'LIFETIME' then st.budget when 'DAILY' then b.allowed end
-  )::numeric(28,6) as budget_to_date,
-  sp.spent::numeric(28,6) as spend_to_date,
+  )::numeric(28,6) as budget_to_date, -- LIFETIME: the budget. DAILY: what the daily budgets in force allowed up to last_report_date, paused days included; a change counts from its day on.
+  sp.spent::numeric(28,6) as spend_to_date, -- Spend so far in units of currency, as reported for the ad set.
   round(
     (sp.spent)::numeric / nullif(
       (case st.budget_type when 'LIFETIME' then st.budget when 'DAILY' then b.allowed end)::numeric(28,6), 0
     ),
     4
-  )::numeric(28,4) as budget_used_ratio,
+  )::numeric(28,4) as budget_used_ratio, -- spend_to_date by budget_to_date; 1 is exactly spent.
   (
     case
       when st.end_at > st.start_at
@@ -32,22 +32,22 @@ select
           )
         )
     end
-  )::numeric(6,4) as flight_elapsed_ratio,
-  st.bid,
-  st.bid_strategy,
+  )::numeric(6,4) as flight_elapsed_ratio, -- How much of the flight is over, 0 to 1; null without an end.
+  st.bid, -- Bid of today in units of currency.
+  st.bid_strategy, -- Bid strategy of today.
   st.start_at,
   st.end_at,
-  sp.first_day as first_report_date,
-  sp.last_day as last_report_date,
+  sp.first_day as first_report_date, -- First day with numbers, UTC.
+  sp.last_day as last_report_date, -- Last day with numbers, UTC.
   st._synced_at as synced_at,
   st.asset_format,
-  k.name as category,
-  st.delivery_goal,
-  st.cost_model,
-  st.pacing,
-  st.pause_reason,
+  k.name as category, -- Advertising category and subcategory.
+  st.delivery_goal, -- What delivery is optimised for.
+  st.cost_model, -- How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).
+  st.pacing, -- How the budget is spread: PACING_EVEN or PACING_ASAP.
+  st.pause_reason, -- Why it is paused, e.g. USER_PAUSED.
   st.reject_reason,
-  caps.listed as frequency_caps
+  caps.listed as frequency_caps -- How often one person may hear it, e.g. 3 in 1 DAY, with commas between several caps.
 from ads.ad_sets st
 join ops.sources s on s.source_id = st.source_id
 left join ads.campaigns c on c.source_id = st.source_id and c.id = st.campaign_id
@@ -108,21 +108,3 @@ left join (
   group by source_id, ad_set_id
 ) caps on caps.source_id = st.source_id and caps.ad_set_id = st.id
 where st._deleted_at is null;
-
-comment on view bi.ad_set_pacing is 'Is the budget spent at the pace of the flight? One row per ad set that is or was live.';
-comment on column bi.ad_set_pacing.is_paused is 'True while it is paused; null if the platform does not say.';
-comment on column bi.ad_set_pacing.budget is 'Budget of today in units of currency; a day or the lifetime, see budget_type.';
-comment on column bi.ad_set_pacing.budget_to_date is 'LIFETIME: the budget. DAILY: what the daily budgets in force allowed up to last_report_date, paused days included; a change counts from its day on.';
-comment on column bi.ad_set_pacing.spend_to_date is 'Spend so far in units of currency, as reported for the ad set.';
-comment on column bi.ad_set_pacing.budget_used_ratio is 'spend_to_date by budget_to_date; 1 is exactly spent.';
-comment on column bi.ad_set_pacing.flight_elapsed_ratio is 'How much of the flight is over, 0 to 1; null without an end.';
-comment on column bi.ad_set_pacing.bid is 'Bid of today in units of currency.';
-comment on column bi.ad_set_pacing.bid_strategy is 'Bid strategy of today.';
-comment on column bi.ad_set_pacing.first_report_date is 'First day with numbers, UTC.';
-comment on column bi.ad_set_pacing.last_report_date is 'Last day with numbers, UTC.';
-comment on column bi.ad_set_pacing.category is 'Advertising category and subcategory.';
-comment on column bi.ad_set_pacing.delivery_goal is 'What delivery is optimised for.';
-comment on column bi.ad_set_pacing.cost_model is 'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).';
-comment on column bi.ad_set_pacing.pacing is 'How the budget is spread: PACING_EVEN or PACING_ASAP.';
-comment on column bi.ad_set_pacing.pause_reason is 'Why it is paused, e.g. USER_PAUSED.';
-comment on column bi.ad_set_pacing.frequency_caps is 'How often one person may hear it, e.g. 3 in 1 DAY, with commas between several caps.';

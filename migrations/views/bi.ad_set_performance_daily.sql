@@ -1,4 +1,4 @@
-create or replace view bi.ad_set_performance_daily as
+create or replace view bi.ad_set_performance_daily as -- What every ad set did on every day, as reported for the ad set; one row per ad set and day with delivery. For reach and conversions, which cannot be added up from its ads. Facts of deleted ad sets stay.
 select
   n.source,
   n.date_day,
@@ -17,5 +17,3 @@ from ads.daily_numbers n
 left join ads.ad_sets st on st.source_id = n.source_id and st.id = n.entity_id
 left join ads.campaigns c on c.source_id = n.source_id and c.id = coalesce(st.campaign_id, n.parent_entity_id)
 where n.entity_type = 'AD_SET';
-
-comment on view bi.ad_set_performance_daily is 'What every ad set did on every day, as reported for the ad set; one row per ad set and day with delivery. For reach and conversions, which cannot be added up from its ads. Facts of deleted ad sets stay.';

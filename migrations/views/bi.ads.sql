@@ -1,4 +1,4 @@
-create or replace view bi.ads as
+create or replace view bi.ads as -- Ads that are or were live, with what is above them; one row per ad. Drafts are left out.
 select
   s.name as source,
   a.ad_account_id,
@@ -10,24 +10,24 @@ select
   a.id as ad_id,
   a.name as ad_name,
   a.status,
-  a.advertiser_name,
-  a.tagline,
-  a.asset_id,
+  a.advertiser_name, -- Advertiser as listeners see it.
+  a.tagline, -- Line of text shown with it.
+  a.asset_id, -- The creative.
   x.name as asset_name,
   x.type as asset_type,
-  a.cta_url as click_url,
+  a.cta_url as click_url, -- Where a click leads.
   a.created_at,
   a.updated_at,
   a._synced_at as synced_at,
-  a.companion_asset_id,
-  a.logo_asset_id,
-  a.canvas_asset_id,
-  a.cta_text as call_to_action,
-  a.delivery,
+  a.companion_asset_id, -- The image shown beside the creative, see bi.assets.
+  a.logo_asset_id, -- The logo of the advertiser, see bi.assets.
+  a.canvas_asset_id, -- The looping video behind the creative, see bi.assets.
+  a.cta_text as call_to_action, -- Words of the call to action.
+  a.delivery, -- ON or OFF.
   a.start_at,
   a.end_at,
   a.reject_reason,
-  a.ad_preview_url as preview_url,
+  a.ad_preview_url as preview_url, -- Address of a preview.
   a.is_listed
 from ads.ads a
 join ops.sources s on s.source_id = a.source_id
@@ -36,15 +36,3 @@ left join ads.campaigns c on c.source_id = a.source_id and c.id = st.campaign_id
 left join ads.assets x on x.source_id = a.source_id and x.id = a.asset_id
 left join ads.ad_accounts ac on ac.source_id = a.source_id and ac.id = a.ad_account_id
 where a._deleted_at is null;
-
-comment on view bi.ads is 'Ads that are or were live, with what is above them; one row per ad. Drafts are left out.';
-comment on column bi.ads.advertiser_name is 'Advertiser as listeners see it.';
-comment on column bi.ads.tagline is 'Line of text shown with it.';
-comment on column bi.ads.asset_id is 'The creative.';
-comment on column bi.ads.click_url is 'Where a click leads.';
-comment on column bi.ads.companion_asset_id is 'The image shown beside the creative, see bi.assets.';
-comment on column bi.ads.logo_asset_id is 'The logo of the advertiser, see bi.assets.';
-comment on column bi.ads.canvas_asset_id is 'The looping video behind the creative, see bi.assets.';
-comment on column bi.ads.call_to_action is 'Words of the call to action.';
-comment on column bi.ads.delivery is 'ON or OFF.';
-comment on column bi.ads.preview_url is 'Address of a preview.';

@@ -1,27 +1,27 @@
-create or replace view bi.assets as
+create or replace view bi.assets as -- Images, audio and video files that ads are made of; one row per asset. Deleted ones stay: facts of their ads do.
 select
   s.name as source,
   x.ad_account_id,
   ac.name as ad_account_name,
-  x.id as asset_id,
+  x.id as asset_id, -- Asset id; asset_id of bi.ads for the creative of an ad.
   x.name as asset_name,
   x.type as asset_type,
-  x.subtype,
+  x.subtype, -- Kind within the type, e.g. USER_UPLOADED_AUDIO.
   x.status,
   coalesce(x.archived, false) as is_archived,
-  x._deleted_at is not null as is_deleted,
-  x.url,
-  x.thumbnail_url,
-  x.file_type,
+  x._deleted_at is not null as is_deleted, -- True once the platform no longer lists it.
+  x.url, -- Address of the file.
+  x.thumbnail_url, -- Video: address of a still.
+  x.file_type, -- File format, e.g. MP3, MP4, PNG.
   (x.duration_ms / 1000.0)::numeric(28,3) as duration_seconds,
-  x.width as width_pixels,
-  x.height as height_pixels,
-  x.aspect_ratio,
-  x.has_audio as is_with_sound,
-  coalesce(used.as_creative, 0)::integer as ads_as_creative,
-  coalesce(used.as_companion, 0)::integer as ads_as_companion,
-  coalesce(used.as_logo, 0)::integer as ads_as_logo,
-  coalesce(used.as_canvas, 0)::integer as ads_as_canvas,
+  x.width as width_pixels, -- Width in pixels.
+  x.height as height_pixels, -- Height in pixels.
+  x.aspect_ratio, -- Aspect ratio as the platform names it, e.g. SQUARE.
+  x.has_audio as is_with_sound, -- Video: true if it has sound.
+  coalesce(used.as_creative, 0)::integer as ads_as_creative, -- How many ads play or show it, of those that are or were live.
+  coalesce(used.as_companion, 0)::integer as ads_as_companion, -- How many ads show it beside their creative.
+  coalesce(used.as_logo, 0)::integer as ads_as_logo, -- How many ads show it as the logo.
+  coalesce(used.as_canvas, 0)::integer as ads_as_canvas, -- How many ads loop it behind their creative.
   x.created_at,
   x.updated_at,
   x._synced_at as synced_at
@@ -47,19 +47,3 @@ left join (
   where a._deleted_at is null
   group by a.source_id, use.asset_id
 ) used on used.source_id = x.source_id and used.asset_id = x.id;
-
-comment on view bi.assets is 'Images, audio and video files that ads are made of; one row per asset. Deleted ones stay: facts of their ads do.';
-comment on column bi.assets.asset_id is 'Asset id; asset_id of bi.ads for the creative of an ad.';
-comment on column bi.assets.subtype is 'Kind within the type, e.g. USER_UPLOADED_AUDIO.';
-comment on column bi.assets.is_deleted is 'True once the platform no longer lists it.';
-comment on column bi.assets.url is 'Address of the file.';
-comment on column bi.assets.thumbnail_url is 'Video: address of a still.';
-comment on column bi.assets.file_type is 'File format, e.g. MP3, MP4, PNG.';
-comment on column bi.assets.width_pixels is 'Width in pixels.';
-comment on column bi.assets.height_pixels is 'Height in pixels.';
-comment on column bi.assets.aspect_ratio is 'Aspect ratio as the platform names it, e.g. SQUARE.';
-comment on column bi.assets.is_with_sound is 'Video: true if it has sound.';
-comment on column bi.assets.ads_as_creative is 'How many ads play or show it, of those that are or were live.';
-comment on column bi.assets.ads_as_companion is 'How many ads show it beside their creative.';
-comment on column bi.assets.ads_as_logo is 'How many ads show it as the logo.';
-comment on column bi.assets.ads_as_canvas is 'How many ads loop it behind their creative.';

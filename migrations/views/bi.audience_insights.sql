@@ -1,24 +1,24 @@
-create or replace view bi.audience_insights as
+create or replace view bi.audience_insights as -- Who heard it: lifetime numbers of campaigns and ad sets by part of their audience, as they were on a day; one row per entity, dimension, value and day of capture.
 select
   s.name as source,
   i.entity_type,
   i.entity_id,
   case i.entity_type when 'CAMPAIGN' then c.name else st.name end as entity_name,
-  i.dimension,
-  i.value as dimension_value,
-  i.captured_on as captured_date,
-  capture.is_latest,
+  i.dimension, -- What the audience is divided by, e.g. AGE, GENDER, COUNTRY.
+  i.value as dimension_value, -- The part of the audience, e.g. 18-24; empty where the platform names none.
+  i.captured_on as captured_date, -- Day of capture in UTC; numbers are those from the beginning up to then.
+  capture.is_latest, -- True for the latest capture of the entity and dimension. Filter on it: captures are not to be summed.
   i.impressions,
   i.clicks,
   i.completes,
-  i.reach,
-  i.listeners,
+  i.reach, -- Different people reached; never sum it over captures or dimensions.
+  i.listeners, -- Different people who listened to what is promoted; never sum it.
   i.streams,
   i.{conversions},
   i.purchases_suppressed,
   round((i.clicks)::numeric / nullif(i.impressions, 0), 6)::numeric(28,6) as ctr,
-  round(i.impressions / nullif(capture.impressions, 0), 6)::numeric(28,6) as impression_share_ratio,
-  i.new_listeners,
+  round(i.impressions / nullif(capture.impressions, 0), 6)::numeric(28,6) as impression_share_ratio, -- Share of the impressions of all values of the dimension in this capture, 0 to 1.
+  i.new_listeners, -- Different people who listened to what is promoted for the first time; never sum it.
   i.new_listener_streams,
   i.streamed_impressions,
   i.first_quartiles,
@@ -27,7 +27,7 @@ select
   i.video_views,
   i.video_expands,
   i.paid_listens,
-  i.paid_listens_reach,
+  i.paid_listens_reach, -- Different people with a paid listen; never sum it.
   ac.currency_code as currency,
   i.revenue,
   i.revenue_suppressed as is_revenue_suppressed
@@ -53,14 +53,3 @@ join ops.sources s on s.source_id = i.source_id
 left join ads.campaigns c on c.source_id = i.source_id and c.id = i.entity_id
 left join ads.ad_sets st on st.source_id = i.source_id and st.id = i.entity_id
 left join ads.ad_accounts ac on ac.source_id = i.source_id and ac.id = i.ad_account_id;
-
-comment on view bi.audience_insights is 'Who heard it: lifetime numbers of campaigns and ad sets by part of their audience, as they were on a day; one row per entity, dimension, value and day of capture.';
-comment on column bi.audience_insights.dimension is 'What the audience is divided by, e.g. AGE, GENDER, COUNTRY.';
-comment on column bi.audience_insights.dimension_value is 'The part of the audience, e.g. 18-24; empty where the platform names none.';
-comment on column bi.audience_insights.captured_date is 'Day of capture in UTC; numbers are those from the beginning up to then.';
-comment on column bi.audience_insights.is_latest is 'True for the latest capture of the entity and dimension. Filter on it: captures are not to be summed.';
-comment on column bi.audience_insights.reach is 'Different people reached; never sum it over captures or dimensions.';
-comment on column bi.audience_insights.listeners is 'Different people who listened to what is promoted; never sum it.';
-comment on column bi.audience_insights.impression_share_ratio is 'Share of the impressions of all values of the dimension in this capture, 0 to 1.';
-comment on column bi.audience_insights.new_listeners is 'Different people who listened to what is promoted for the first time; never sum it.';
-comment on column bi.audience_insights.paid_listens_reach is 'Different people with a paid listen; never sum it.';

@@ -1,4 +1,4 @@
-create or replace view bi.campaign_performance_daily as
+create or replace view bi.campaign_performance_daily as -- What every campaign did on every day; one row per campaign and day with delivery. For reach and conversions, which cannot be added up from the campaign's ads. Facts of deleted campaigns stay.
 select
   n.source,
   n.date_day,
@@ -19,5 +19,3 @@ select
 from ads.daily_numbers n
 left join ads.campaigns c on c.source_id = n.source_id and c.id = n.entity_id
 where n.entity_type = 'CAMPAIGN';
-
-comment on view bi.campaign_performance_daily is 'What every campaign did on every day; one row per campaign and day with delivery. For reach and conversions, which cannot be added up from the campaign''s ads. Facts of deleted campaigns stay.';

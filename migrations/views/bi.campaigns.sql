@@ -1,4 +1,4 @@
-create or replace view bi.campaigns as
+create or replace view bi.campaigns as -- Campaigns that are or were live; one row per campaign. Drafts are left out.
 select
   s.name as source,
   c.ad_account_id,
@@ -7,7 +7,7 @@ select
   c.name as campaign_name,
   c.status,
   c.objective,
-  c.delivery_goal_group,
+  c.delivery_goal_group, -- Group of delivery goals.
   c.created_at,
   c.updated_at,
   c._synced_at as synced_at,
@@ -16,6 +16,3 @@ from ads.campaigns c
 join ops.sources s on s.source_id = c.source_id
 left join ads.ad_accounts ac on ac.source_id = c.source_id and ac.id = c.ad_account_id
 where c._deleted_at is null;
-
-comment on view bi.campaigns is 'Campaigns that are or were live; one row per campaign. Drafts are left out.';
-comment on column bi.campaigns.delivery_goal_group is 'Group of delivery goals.';

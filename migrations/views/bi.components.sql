@@ -1,17 +1,17 @@
-create or replace view bi.components with (security_barrier) as
+create or replace view bi.components with (security_barrier) as -- Components with what is open in them; one row per component that a live issue names. Name and description are as of the last change of an issue that names it; a component without issues is not known.
 select
   s.name as source,
-  c.component_id::text as component_id,
-  c.name as component_name,
+  c.component_id::text as component_id, -- Component id; stable.
+  c.name as component_name, -- Name; unique within a project.
   c.project_id::text as project_id,
   p.key as project_key,
-  c.description as component_description,
-  c.issues,
-  c.issues - c.done_issues as open_issues,
-  c.in_progress_issues,
-  c.done_issues,
+  c.description as component_description, -- What the component is.
+  c.issues, -- Live issues of the component; an issue with several components counts in each.
+  c.issues - c.done_issues as open_issues, -- Those of them that are not done; may be summed over components like issues.
+  c.in_progress_issues, -- Those of them in the status category in_progress; may be summed over components like issues.
+  c.done_issues, -- Those of them in the status category done; may be summed over components like issues.
   (case when abs(c.open_story_points) < 1e13 then c.open_story_points end)::numeric(18,4) as open_story_points,
-  c.oldest_open_at
+  c.oldest_open_at -- When the oldest of its open issues was created (UTC); null if none is open.
 from (
   select
     n.source_id,
@@ -33,13 +33,3 @@ from (
 ) c
 join ops.sources s on s.source_id = c.source_id
 left join tracker.projects p on p.source_id = c.source_id and p.id = c.project_id;
-
-comment on view bi.components is 'Components with what is open in them; one row per component that a live issue names. Name and description are as of the last change of an issue that names it; a component without issues is not known.';
-comment on column bi.components.component_id is 'Component id; stable.';
-comment on column bi.components.component_name is 'Name; unique within a project.';
-comment on column bi.components.component_description is 'What the component is.';
-comment on column bi.components.issues is 'Live issues of the component; an issue with several components counts in each.';
-comment on column bi.components.open_issues is 'Those of them that are not done; may be summed over components like issues.';
-comment on column bi.components.in_progress_issues is 'Those of them in the status category in_progress; may be summed over components like issues.';
-comment on column bi.components.done_issues is 'Those of them in the status category done; may be summed over components like issues.';
-comment on column bi.components.oldest_open_at is 'When the oldest of its open issues was created (UTC); null if none is open.';

@@ -1,11 +1,11 @@
-create or replace view bi.cumulative_flow_daily as
+create or replace view bi.cumulative_flow_daily as -- How many live issues stood in each status category at the end of each day (reporting time zone); one row per source, project, category and day, from the first issue in the category until today; without gaps since 2000.
 select
   s.name as source,
   b.project_id::text as project_id,
   p.key as project_key,
-  b.category as status_category,
+  b.category as status_category, -- todo, in_progress, done or unknown.
   d.date_day,
-  d.issues
+  d.issues -- Issues in the category at the end of the day.
 from (
   select source_id, project_id, category, min(date_day) as first_day
   from tracker.flow_daily
@@ -30,7 +30,3 @@ cross join lateral (
   ) e
   group by e.date_day
 ) d;
-
-comment on view bi.cumulative_flow_daily is 'How many live issues stood in each status category at the end of each day (reporting time zone); one row per source, project, category and day, from the first issue in the category until today; without gaps since 2000.';
-comment on column bi.cumulative_flow_daily.status_category is 'todo, in_progress, done or unknown.';
-comment on column bi.cumulative_flow_daily.issues is 'Issues in the category at the end of the day.';

@@ -1,35 +1,35 @@
-create or replace view bi.data_freshness as
+create or replace view bi.data_freshness as -- Can this be trusted? One row per source and stream: how far the warehouse is complete, and what the last run said.
 select
   s.name as source,
   st.stream,
-  st.target as target_table,
+  st.target as target_table, -- The table that its rows are in.
   case
     when st.excluded then 'excluded'
     when st.excluded or st.state in ('unavailable', 'forbidden') then st.state
     when w.fresh_at is null then 'never'
     when now() - w.fresh_at <= make_interval(secs => st.freshness_seconds) then 'fresh'
     else 'stale'
-  end as freshness,
+  end as freshness, -- fresh, stale (older than promised), never (not loaded yet), unavailable (the server has no such endpoint), forbidden, excluded (left out by configuration).
   not (st.excluded or st.state in ('unavailable', 'forbidden'))
-  and coalesce(now() - w.fresh_at > make_interval(secs => st.freshness_seconds), true) as is_stale,
-  w.fresh_at,
-  (extract(epoch from now() - w.fresh_at))::bigint as seconds_since_fresh,
-  st.freshness_seconds as freshness_promise_seconds,
-  ck.watermark as watermark_at,
-  ck.full_at,
-  r.run_id::text as last_run_id,
-  r.status as last_status,
-  r.finished_at as last_finished_at,
-  r.received as last_rows_received,
-  ok.finished_at as last_success_at,
-  rj.open as open_rejects,
+  and coalesce(now() - w.fresh_at > make_interval(secs => st.freshness_seconds), true) as is_stale, -- True when stale or never loaded; unavailable, forbidden and excluded streams are not stale, they are absent.
+  w.fresh_at, -- The warehouse holds everything up to here (UTC): when the last complete walk over the stream began, by our clock.
+  (extract(epoch from now() - w.fresh_at))::bigint as seconds_since_fresh, -- Age of fresh_at in seconds; null if never loaded.
+  st.freshness_seconds as freshness_promise_seconds, -- Older than this is stale.
+  ck.watermark as watermark_at, -- The stored watermark, by the source's clock (UTC); null for lists that are read whole.
+  ck.full_at, -- Watermark of the last complete full walk, by the source's clock (UTC).
+  r.run_id::text as last_run_id, -- The newest run that touched the stream, see bi.sync_runs.
+  r.status as last_status, -- What that run said of the stream, see bi.stream_runs.status.
+  r.finished_at as last_finished_at, -- When that run was done with the stream (UTC).
+  r.received as last_rows_received, -- Records that run received.
+  ok.finished_at as last_success_at, -- When a run was last done with the stream without a fault (UTC).
+  rj.open as open_rejects, -- Records that could not become rows and wait in ops.rejects.
   case
     when st.excluded then 'left out by configuration'
     else ops.shown_message(s.kind, coalesce(st.reason, r.reason))
-  end as reason,
-  w.fresh_at + make_interval(secs => st.freshness_seconds) as stale_at,
-  n.rows as live_rows,
-  st.about as description
+  end as reason, -- Why it is not available, or what the last run said; of a tracker without keys and ids of issues.
+  w.fresh_at + make_interval(secs => st.freshness_seconds) as stale_at, -- When it becomes, or became, stale (UTC); null if never loaded.
+  n.rows as live_rows, -- Live rows of its table when a run last counted them; beyond a million an estimate; null if none has. May be summed.
+  st.about as description -- What the stream holds.
 from ops.streams st
 join ops.sources s on s.source_id = st.source_id
 left join ops.checkpoints ck on ck.source_id = st.source_id and ck.stream = st.stream
@@ -79,23 +79,3 @@ left join lateral (
   from ops.rejects x
   where x.source_id = st.source_id and x.stream = st.stream and x.status = 'open'
 ) rj on true;
-
-comment on view bi.data_freshness is 'Can this be trusted? One row per source and stream: how far the warehouse is complete, and what the last run said.';
-comment on column bi.data_freshness.target_table is 'The table that its rows are in.';
-comment on column bi.data_freshness.freshness is 'fresh, stale (older than promised), never (not loaded yet), unavailable (the server has no such endpoint), forbidden, excluded (left out by configuration).';
-comment on column bi.data_freshness.is_stale is 'True when stale or never loaded; unavailable, forbidden and excluded streams are not stale, they are absent.';
-comment on column bi.data_freshness.fresh_at is 'The warehouse holds everything up to here (UTC): when the last complete walk over the stream began, by our clock.';
-comment on column bi.data_freshness.seconds_since_fresh is 'Age of fresh_at in seconds; null if never loaded.';
-comment on column bi.data_freshness.freshness_promise_seconds is 'Older than this is stale.';
-comment on column bi.data_freshness.watermark_at is 'The stored watermark, by the source''s clock (UTC); null for lists that are read whole.';
-comment on column bi.data_freshness.full_at is 'Watermark of the last complete full walk, by the source''s clock (UTC).';
-comment on column bi.data_freshness.last_run_id is 'The newest run that touched the stream, see bi.sync_runs.';
-comment on column bi.data_freshness.last_status is 'What that run said of the stream, see bi.stream_runs.status.';
-comment on column bi.data_freshness.last_finished_at is 'When that run was done with the stream (UTC).';
-comment on column bi.data_freshness.last_rows_received is 'Records that run received.';
-comment on column bi.data_freshness.last_success_at is 'When a run was last done with the stream without a fault (UTC).';
-comment on column bi.data_freshness.open_rejects is 'Records that could not become rows and wait in ops.rejects.';
-comment on column bi.data_freshness.reason is 'Why it is not available, or what the last run said; of a tracker without keys and ids of issues.';
-comment on column bi.data_freshness.stale_at is 'When it becomes, or became, stale (UTC); null if never loaded.';
-comment on column bi.data_freshness.live_rows is 'Live rows of its table when a run last counted them; beyond a million an estimate; null if none has. May be summed.';
-comment on column bi.data_freshness.description is 'What the stream holds.';

@@ -1,11 +1,11 @@
-create or replace view bi.deletions with (security_barrier) as
+create or replace view bi.deletions with (security_barrier) as -- What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown, and their comments and worklogs. A record that comes back has no row any more.
 select
   s.name as source,
-  d.table_name,
-  d.record_id,
-  d.record_name,
-  d.deleted_at,
-  (d.deleted_at at time zone ops.reporting_time_zone())::date as deleted_date,
+  d.table_name, -- The table that holds it, e.g. tracker.issues.
+  d.record_id, -- Its id; of a DAG its name, of a run DAG and id, of a step also its name and occurrence.
+  d.record_name, -- Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.
+  d.deleted_at, -- When it was found to be gone (UTC).
+  (d.deleted_at at time zone ops.reporting_time_zone())::date as deleted_date, -- Day of deleted_at in the reporting time zone.
   d.run_id::text as run_id
 from (
   select source_id, 'tracker.projects', id::text, key, _deleted_at, _run_id from tracker.projects
@@ -80,10 +80,3 @@ from (
 ) d (source_id, table_name, record_id, record_name, deleted_at, run_id)
 join ops.sources s on s.source_id = d.source_id
 where d.deleted_at is not null;
-
-comment on view bi.deletions is 'What vanished at the sources and when that was found; one row per deleted record of the synced tables, but for issues whose security level is not shown, and their comments and worklogs. A record that comes back has no row any more.';
-comment on column bi.deletions.table_name is 'The table that holds it, e.g. tracker.issues.';
-comment on column bi.deletions.record_id is 'Its id; of a DAG its name, of a run DAG and id, of a step also its name and occurrence.';
-comment on column bi.deletions.record_name is 'Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.';
-comment on column bi.deletions.deleted_at is 'When it was found to be gone (UTC).';
-comment on column bi.deletions.deleted_date is 'Day of deleted_at in the reporting time zone.';

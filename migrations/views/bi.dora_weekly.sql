@@ -1,16 +1,16 @@
-create or replace view bi.dora_weekly with (security_barrier) as
+create or replace view bi.dora_weekly with (security_barrier) as -- How the company delivers, over all sources; one row per week from the first deployment or incident until today, weeks without any included.
 select
-  w.week_start,
-  w.deployments,
-  w.failed_deployments,
+  w.week_start, -- Monday of the week, in the reporting time zone.
+  w.deployments, -- Runs of DAGs with the role deployment (ref.dag_roles) that started in the week and succeeded; each try of a retried run counts by itself. May be summed.
+  w.failed_deployments, -- Such runs that failed; runs that were stopped count nowhere. May be summed.
   round(
     w.failed_deployments::numeric / nullif(w.deployments + w.failed_deployments, 0), 4
-  )::numeric(5,4) as change_failure_ratio,
-  w.done_issues,
-  w.median_cycle_time_hours::numeric(18,3) as median_cycle_time_hours,
-  w.opened_incidents,
-  w.resolved_incidents,
-  w.median_restore_hours::numeric(18,3) as median_restore_hours
+  )::numeric(5,4) as change_failure_ratio, -- failed_deployments by all of both, 0 to 1; null without any. Of several weeks compute it anew from the sums.
+  w.done_issues, -- Issues that were last done in the week. May be summed.
+  w.median_cycle_time_hours::numeric(18,3) as median_cycle_time_hours, -- Median hours from first in progress to done, of the issues done in the week that were in progress. It stands for lead time: when a change was committed is not known. Not to be summed.
+  w.opened_incidents, -- Incidents that began in the week, see bi.incidents. May be summed.
+  w.resolved_incidents, -- Incidents that were resolved in the week. May be summed.
+  w.median_restore_hours::numeric(18,3) as median_restore_hours -- Median hours from opened to resolved, of the incidents resolved in the week. Not to be summed.
 from (
   select
     e.week_start,
@@ -59,14 +59,3 @@ from (
   group by e.week_start
 ) w
 where w.week_start between w.first_week and (now() at time zone ops.reporting_time_zone())::date;
-
-comment on view bi.dora_weekly is 'How the company delivers, over all sources; one row per week from the first deployment or incident until today, weeks without any included.';
-comment on column bi.dora_weekly.week_start is 'Monday of the week, in the reporting time zone.';
-comment on column bi.dora_weekly.deployments is 'Runs of DAGs with the role deployment (ref.dag_roles) that started in the week and succeeded; each try of a retried run counts by itself. May be summed.';
-comment on column bi.dora_weekly.failed_deployments is 'Such runs that failed; runs that were stopped count nowhere. May be summed.';
-comment on column bi.dora_weekly.change_failure_ratio is 'failed_deployments by all of both, 0 to 1; null without any. Of several weeks compute it anew from the sums.';
-comment on column bi.dora_weekly.done_issues is 'Issues that were last done in the week. May be summed.';
-comment on column bi.dora_weekly.median_cycle_time_hours is 'Median hours from first in progress to done, of the issues done in the week that were in progress. It stands for lead time: when a change was committed is not known. Not to be summed.';
-comment on column bi.dora_weekly.opened_incidents is 'Incidents that began in the week, see bi.incidents. May be summed.';
-comment on column bi.dora_weekly.resolved_incidents is 'Incidents that were resolved in the week. May be summed.';
-comment on column bi.dora_weekly.median_restore_hours is 'Median hours from opened to resolved, of the incidents resolved in the week. Not to be summed.';

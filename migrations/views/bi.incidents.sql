@@ -1,17 +1,17 @@
-create or replace view bi.incidents with (security_barrier) as
+create or replace view bi.incidents with (security_barrier) as -- What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG, also of the same run; one row per incident.
 select
   i.source,
-  i.kind as incident_kind,
-  i.id as incident_id,
-  i.name as incident_name,
-  i.opened_at,
+  i.kind as incident_kind, -- issue or failed_deployment.
+  i.id as incident_id, -- The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id; one that failed, was mended and failed again has two.
+  i.name as incident_name, -- Key of the issue, else name of the DAG.
+  i.opened_at, -- When the issue was created, or the first failed run ended (UTC).
   i.resolved_at,
-  (i.opened_at at time zone ops.reporting_time_zone())::date as opened_date,
+  (i.opened_at at time zone ops.reporting_time_zone())::date as opened_date, -- Day of opened_at in the reporting time zone.
   (i.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
-  i.resolved_at is null as is_open,
+  i.resolved_at is null as is_open, -- True while it is not resolved.
   round(
     case when i.resolved_at is not null then greatest(0, extract(epoch from i.resolved_at - i.opened_at)) end / 3600, 3
-  )::numeric(18,3) as restore_hours
+  )::numeric(18,3) as restore_hours -- Hours from opened_at to resolved_at; null while it is open. May be summed, as for a mean.
 from (
   select
     s.name as source,
@@ -58,12 +58,3 @@ from (
   ) d
   where d.state = 'failed' and d.previous_state is distinct from 'failed'
 ) i;
-
-comment on view bi.incidents is 'What had to be restored: issues that ref.incident_rules call incidents, and deployments that failed, until the next success of the same DAG, also of the same run; one row per incident.';
-comment on column bi.incidents.incident_kind is 'issue or failed_deployment.';
-comment on column bi.incidents.incident_id is 'The issue, see bi.issues.issue_id; else the first failed run, see bi.workflow_runs.dag_run_id; one that failed, was mended and failed again has two.';
-comment on column bi.incidents.incident_name is 'Key of the issue, else name of the DAG.';
-comment on column bi.incidents.opened_at is 'When the issue was created, or the first failed run ended (UTC).';
-comment on column bi.incidents.opened_date is 'Day of opened_at in the reporting time zone.';
-comment on column bi.incidents.is_open is 'True while it is not resolved.';
-comment on column bi.incidents.restore_hours is 'Hours from opened_at to resolved_at; null while it is open. May be summed, as for a mean.';

@@ -1,4 +1,4 @@
-create or replace view bi.issue_field_history with (security_barrier) as
+create or replace view bi.issue_field_history with (security_barrier) as -- What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.
 -- Postgres takes a view that is nothing but a union apart, and with it the barrier: this one is a subquery.
 select
   h.source,
@@ -6,15 +6,15 @@ select
   h.issue_key,
   h.project_id,
   h.project_key,
-  h.field_name,
-  h.field_id,
-  case when not x.is_hidden then h.value_id end as value_id,
-  case when not x.is_hidden then h.value_text end as value_text,
-  h.value_number,
-  h.valid_from,
-  h.valid_to,
-  h.is_current,
-  h.is_inferred
+  h.field_name, -- status, assignee, priority, story_points, sprint or fix_versions, the same at every site; or a custom field by its word in ref.history_fields.
+  h.field_id, -- Field id of the source, e.g. customfield_10016; null if the site has no such field.
+  case when not x.is_hidden then h.value_id end as value_id, -- The value as id: status, account, priority, sprint, version; null if empty, or where values have no ids.
+  case when not x.is_hidden then h.value_text end as value_text, -- The value as people read it: names of today, of what is gone the name at the time; null if empty.
+  h.value_number, -- Story points as a number, to four decimals; as of one instant they may be summed.
+  h.valid_from, -- Since when it held (UTC); of the first value when the issue was created, or its oldest change where that is older, as imported ones may be.
+  h.valid_to, -- Until when it held (UTC), exclusive; null for what holds today. Where no change says when a sprint or version went, the last change of the issue.
+  h.is_current, -- True for what holds today.
+  h.is_inferred -- True where no change says so: the changes end with another value than that of the issue (the last interval then begins with the resolution of a done issue, else with the last change of the issue; that of a sprint or version that it no longer has ends with its last change), or a change names its value without an id, and not exactly one value has or had the name.
 from (
   select
     h.source,
@@ -178,14 +178,3 @@ cross join lateral (
     where s.name = h.source and k.key in (h.value_id, h.value_text)
   ) as is_hidden
 ) x;
-
-comment on view bi.issue_field_history is 'What fields held when; one row per live issue, field, value and interval. As of an instant: field_name = … and valid_from <= instant and (valid_to > instant or valid_to is null). An issue has one such row of status, assignee, priority and story_points (empty values are rows with null), and one for each of its sprints and fix versions (none without any). Values that were changed again in the same instant are left out: see bi.issue_changes.';
-comment on column bi.issue_field_history.field_name is 'status, assignee, priority, story_points, sprint or fix_versions, the same at every site; or a custom field by its word in ref.history_fields.';
-comment on column bi.issue_field_history.field_id is 'Field id of the source, e.g. customfield_10016; null if the site has no such field.';
-comment on column bi.issue_field_history.value_id is 'The value as id: status, account, priority, sprint, version; null if empty, or where values have no ids.';
-comment on column bi.issue_field_history.value_text is 'The value as people read it: names of today, of what is gone the name at the time; null if empty.';
-comment on column bi.issue_field_history.value_number is 'Story points as a number, to four decimals; as of one instant they may be summed.';
-comment on column bi.issue_field_history.valid_from is 'Since when it held (UTC); of the first value when the issue was created, or its oldest change where that is older, as imported ones may be.';
-comment on column bi.issue_field_history.valid_to is 'Until when it held (UTC), exclusive; null for what holds today. Where no change says when a sprint or version went, the last change of the issue.';
-comment on column bi.issue_field_history.is_current is 'True for what holds today.';
-comment on column bi.issue_field_history.is_inferred is 'True where no change says so: the changes end with another value than that of the issue (the last interval then begins with the resolution of a done issue, else with the last change of the issue; that of a sprint or version that it no longer has ends with its last change), or a change names its value without an id, and not exactly one value has or had the name.';

@@ -1,51 +1,51 @@
-create or replace view bi.issues with (security_barrier) as
+create or replace view bi.issues with (security_barrier) as -- Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.
 select
   s.name as source,
   i.id::text as issue_id,
   i.key as issue_key,
-  i.summary,
+  i.summary, -- Title line.
   i.project_id::text as project_id,
   p.key as project_key,
   p.name as project_name,
   t.name as issue_type,
-  t.subtask as is_subtask,
+  t.subtask as is_subtask, -- True for types of sub-tasks; null if the type is not known.
   coalesce(st.name, '(status ' || i.status_id || ')') as status,
-  coalesce(st.category, 'unknown') as status_category,
-  pr.name as priority,
-  pr.rank as priority_rank,
-  i.resolution,
-  i.assignee_id,
+  coalesce(st.category, 'unknown') as status_category, -- todo, in_progress, done, or unknown where the source does not say.
+  pr.name as priority, -- Priority.
+  pr.rank as priority_rank, -- Place of the priority in the order of the source; smaller is more urgent.
+  i.resolution, -- Resolution; null while unresolved.
+  i.assignee_id, -- The assignee; null if unassigned, see bi.users.user_id.
   ops.shown_name(ua.display_name, i.assignee_id) as assignee_name,
-  i.reporter_id,
+  i.reporter_id, -- The reporter, see bi.users.user_id.
   ops.shown_name(ur.display_name, i.reporter_id) as reporter_name,
   case
     when pa.id is null
       and exists (select from tracker.issues h where h.source_id = i.source_id and h.id = i.parent_id) then null
     else i.parent_id
-  end::text as parent_issue_id,
-  pa.key as parent_issue_key,
+  end::text as parent_issue_id, -- Id of the parent: of a sub-task its task, of a task its epic; null if that is deleted or hidden by its security level.
+  pa.key as parent_issue_key, -- Key of the parent today; null if it is not in the warehouse, deleted or hidden.
   coalesce(ep.key, case when oe.id is null then un.epic_key end, case when pe.id is null then up.epic_key end)
-    as epic_issue_key,
-  array_to_string(i.labels, ', ') as labels,
-  array_to_string(i.components, ', ') as components,
-  array_to_string(i.fix_versions, ', ') as fix_versions,
-  i.security_level,
-  i.due_date,
+    as epic_issue_key, -- Key of the epic today: its own for an epic, that of the parent for a sub-task, which names none; as the issue names it where the epic is not in the warehouse; null: none, or it is deleted or hidden.
+  array_to_string(i.labels, ', ') as labels, -- Labels, separated by a comma; one row each in bi.issue_labels.
+  array_to_string(i.components, ', ') as components, -- Names of components, separated by a comma.
+  array_to_string(i.fix_versions, ', ') as fix_versions, -- Names of fix versions, separated by a comma.
+  i.security_level, -- Name of the security level; null if everybody of the project may see it at the source.
+  i.due_date, -- Due day; a calendar day without a time zone.
   i.created_at,
   i.updated_at,
   i.resolved_at,
   (i.created_at at time zone ops.reporting_time_zone())::date as created_date,
   (i.resolved_at at time zone ops.reporting_time_zone())::date as resolved_date,
   (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
-  round(i.original_estimate_seconds / 3600.0, 2)::numeric(18,2) as original_estimate_hours,
-  round(i.remaining_estimate_seconds / 3600.0, 2)::numeric(18,2) as remaining_estimate_hours,
-  round(i.time_spent_seconds / 3600.0, 2)::numeric(18,2) as time_spent_hours,
-  i.votes,
-  i.watchers,
-  coalesce(st.category, 'unknown') <> 'done' as is_open,
+  round(i.original_estimate_seconds / 3600.0, 2)::numeric(18,2) as original_estimate_hours, -- Original estimate in hours of work.
+  round(i.remaining_estimate_seconds / 3600.0, 2)::numeric(18,2) as remaining_estimate_hours, -- Remaining estimate in hours of work.
+  round(i.time_spent_seconds / 3600.0, 2)::numeric(18,2) as time_spent_hours, -- Time logged in hours of work, without sub-tasks.
+  i.votes, -- How many people voted for it.
+  i.watchers, -- How many people watch it.
+  coalesce(st.category, 'unknown') <> 'done' as is_open, -- True unless the status is in the category done.
   coalesce(
     i.due_date < (now() at time zone ops.reporting_time_zone())::date and coalesce(st.category, 'unknown') <> 'done', false
-  ) as is_overdue,
+  ) as is_overdue, -- True when open and the due day is before today in the reporting time zone.
   round(
     greatest(
       0,
@@ -57,13 +57,13 @@ select
       )
     ) / 86400,
     3
-  )::numeric(18,3) as age_days,
+  )::numeric(18,3) as age_days, -- Days from creation to now; of a done issue to its resolution (where it has none, its last change).
   i._synced_at as synced_at,
-  i.description,
-  i.creator_id,
-  ops.shown_name(uc.display_name, i.creator_id) as creator_name,
-  pa.summary as parent_summary,
-  ep.summary as epic_summary,
+  i.description, -- Description as plain text.
+  i.creator_id, -- Who created it, see bi.users.user_id.
+  ops.shown_name(uc.display_name, i.creator_id) as creator_name, -- Who created it, as shown.
+  pa.summary as parent_summary, -- Title of the parent; null where it is not in the warehouse, deleted or hidden.
+  ep.summary as epic_summary, -- Title of the epic of epic_issue_key; null where that is not in the warehouse, deleted or hidden.
   (
     select sp.name
     from tracker.sprint_issue_facts f
@@ -75,34 +75,34 @@ select
       and sp._deleted_at is null
     order by sp.state, sp.start_at, sp.id
     limit 1
-  ) as current_sprint,
-  f.comment_count,
-  f.last_comment_at,
-  f.first_assigned_at,
-  f.first_started_at,
+  ) as current_sprint, -- Name of the active sprint that it is in, else of the next one; null: none.
+  f.comment_count, -- Live comments. May be summed.
+  f.last_comment_at, -- When the last live comment was written (UTC); null: none.
+  f.first_assigned_at, -- When it was assigned for the first time (UTC); null: never.
+  f.first_started_at, -- When it was first in progress (UTC); null: never.
   case when f.is_done then f.last_done_at end as done_at,
   (case when f.is_done then f.last_done_at end at time zone ops.reporting_time_zone())::date as done_date,
   round(
     case when f.is_done then extract(epoch from f.last_done_at - f.began_at) end / 86400, 3
-  )::numeric(18,3) as lead_time_days,
+  )::numeric(18,3) as lead_time_days, -- Days of 24 hours from created_at (or the oldest change, where that is older, as imported ones may be) to done_at; null while it is not done. For medians and averages, not for sums.
   round(
     case
       when f.is_done and f.first_started_at is not null
         then greatest(0, extract(epoch from f.last_done_at - f.first_started_at))
     end / 86400,
     3
-  )::numeric(18,3) as cycle_time_days,
-  f.current_since as status_entered_at,
-  f.reopen_count,
-  f.assignee_changes,
-  case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url,
-  f.priority_changes,
-  i.resolution_id::text as resolution_id,
-  i.start_date,
-  i.is_flagged,
-  i.team,
-  ep.id::text as epic_issue_id,
-  coalesce(de.key, case when oe.id is null then un.epic_key end) as direct_epic_issue_key
+  )::numeric(18,3) as cycle_time_days, -- Days of 24 hours from first_started_at to done_at; null while it is not done, or if it was never in progress.
+  f.current_since as status_entered_at, -- When it entered its status of now (UTC).
+  f.reopen_count, -- How often it was done and then no longer. May be summed.
+  f.assignee_changes, -- How often its assignee changed. May be summed.
+  case when s.base_url !~ '/ex/jira/' then s.base_url || '/browse/' || i.key end as url, -- Its page in the tracker; null where the tracker is read through a gateway.
+  f.priority_changes, -- How often its priority changed. May be summed.
+  i.resolution_id::text as resolution_id, -- Id of the resolution, the same in every language; null while unresolved.
+  i.start_date, -- Day on which work starts, as planned; a calendar day without a time zone; null: none, or the site has no such field.
+  i.is_flagged, -- True while it is flagged as impeded; null: the site has no such field.
+  i.team, -- Name of the team; its id where the source gives no name; null: none.
+  ep.id::text as epic_issue_id, -- Id of the epic of epic_issue_key, see issue_id; null where that is not in the warehouse. To group by: names and keys change.
+  coalesce(de.key, case when oe.id is null then un.epic_key end) as direct_epic_issue_key -- Key of the epic that the issue itself names; null for epics, and for sub-tasks, which name none: sums by it leave their work out.
 from tracker.shown_issues i
 left join ops.sources s on s.source_id = i.source_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
@@ -157,52 +157,3 @@ left join tracker.shown_issues ep
       when pm.epic_id is not null or pm.epic_key is not null then coalesce(pm.epic_id, pe.id)
       when gt.hierarchy_level = 1 then gm.id
     end;
-
-comment on view bi.issues is 'Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.';
-comment on column bi.issues.summary is 'Title line.';
-comment on column bi.issues.is_subtask is 'True for types of sub-tasks; null if the type is not known.';
-comment on column bi.issues.status_category is 'todo, in_progress, done, or unknown where the source does not say.';
-comment on column bi.issues.priority is 'Priority.';
-comment on column bi.issues.priority_rank is 'Place of the priority in the order of the source; smaller is more urgent.';
-comment on column bi.issues.resolution is 'Resolution; null while unresolved.';
-comment on column bi.issues.assignee_id is 'The assignee; null if unassigned, see bi.users.user_id.';
-comment on column bi.issues.reporter_id is 'The reporter, see bi.users.user_id.';
-comment on column bi.issues.parent_issue_id is 'Id of the parent: of a sub-task its task, of a task its epic; null if that is deleted or hidden by its security level.';
-comment on column bi.issues.parent_issue_key is 'Key of the parent today; null if it is not in the warehouse, deleted or hidden.';
-comment on column bi.issues.epic_issue_key is 'Key of the epic today: its own for an epic, that of the parent for a sub-task, which names none; as the issue names it where the epic is not in the warehouse; null: none, or it is deleted or hidden.';
-comment on column bi.issues.labels is 'Labels, separated by a comma; one row each in bi.issue_labels.';
-comment on column bi.issues.components is 'Names of components, separated by a comma.';
-comment on column bi.issues.fix_versions is 'Names of fix versions, separated by a comma.';
-comment on column bi.issues.security_level is 'Name of the security level; null if everybody of the project may see it at the source.';
-comment on column bi.issues.due_date is 'Due day; a calendar day without a time zone.';
-comment on column bi.issues.original_estimate_hours is 'Original estimate in hours of work.';
-comment on column bi.issues.remaining_estimate_hours is 'Remaining estimate in hours of work.';
-comment on column bi.issues.time_spent_hours is 'Time logged in hours of work, without sub-tasks.';
-comment on column bi.issues.votes is 'How many people voted for it.';
-comment on column bi.issues.watchers is 'How many people watch it.';
-comment on column bi.issues.is_open is 'True unless the status is in the category done.';
-comment on column bi.issues.is_overdue is 'True when open and the due day is before today in the reporting time zone.';
-comment on column bi.issues.age_days is 'Days from creation to now; of a done issue to its resolution (where it has none, its last change).';
-comment on column bi.issues.description is 'Description as plain text.';
-comment on column bi.issues.creator_id is 'Who created it, see bi.users.user_id.';
-comment on column bi.issues.creator_name is 'Who created it, as shown.';
-comment on column bi.issues.parent_summary is 'Title of the parent; null where it is not in the warehouse, deleted or hidden.';
-comment on column bi.issues.epic_summary is 'Title of the epic of epic_issue_key; null where that is not in the warehouse, deleted or hidden.';
-comment on column bi.issues.current_sprint is 'Name of the active sprint that it is in, else of the next one; null: none.';
-comment on column bi.issues.comment_count is 'Live comments. May be summed.';
-comment on column bi.issues.last_comment_at is 'When the last live comment was written (UTC); null: none.';
-comment on column bi.issues.first_assigned_at is 'When it was assigned for the first time (UTC); null: never.';
-comment on column bi.issues.first_started_at is 'When it was first in progress (UTC); null: never.';
-comment on column bi.issues.lead_time_days is 'Days of 24 hours from created_at (or the oldest change, where that is older, as imported ones may be) to done_at; null while it is not done. For medians and averages, not for sums.';
-comment on column bi.issues.cycle_time_days is 'Days of 24 hours from first_started_at to done_at; null while it is not done, or if it was never in progress.';
-comment on column bi.issues.status_entered_at is 'When it entered its status of now (UTC).';
-comment on column bi.issues.reopen_count is 'How often it was done and then no longer. May be summed.';
-comment on column bi.issues.assignee_changes is 'How often its assignee changed. May be summed.';
-comment on column bi.issues.url is 'Its page in the tracker; null where the tracker is read through a gateway.';
-comment on column bi.issues.priority_changes is 'How often its priority changed. May be summed.';
-comment on column bi.issues.resolution_id is 'Id of the resolution, the same in every language; null while unresolved.';
-comment on column bi.issues.start_date is 'Day on which work starts, as planned; a calendar day without a time zone; null: none, or the site has no such field.';
-comment on column bi.issues.is_flagged is 'True while it is flagged as impeded; null: the site has no such field.';
-comment on column bi.issues.team is 'Name of the team; its id where the source gives no name; null: none.';
-comment on column bi.issues.epic_issue_id is 'Id of the epic of epic_issue_key, see issue_id; null where that is not in the warehouse. To group by: names and keys change.';
-comment on column bi.issues.direct_epic_issue_key is 'Key of the epic that the issue itself names; null for epics, and for sub-tasks, which name none: sums by it leave their work out.';

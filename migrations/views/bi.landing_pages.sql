@@ -1,4 +1,4 @@
-create or replace view bi.landing_pages as
+create or replace view bi.landing_pages as -- Where clicks on ads lead, with the parts of the address decoded; one row per ad and address: its call to action and each item of a carousel. Deleted ads stay, to be joined with their facts.
 select
   s.name as source,
   a.ad_account_id,
@@ -9,16 +9,16 @@ select
   st.name as ad_set_name,
   a.id as ad_id,
   a.name as ad_name,
-  link.item as item_number,
-  a._deleted_at is not null as is_deleted,
-  link.url as click_url,
-  link.host,
-  link.path,
-  link.utm_source,
-  link.utm_medium,
-  link.utm_campaign,
-  link.utm_content,
-  link.utm_term
+  link.item as item_number, -- 0: the call to action of the ad; from 1: place of the item in its carousel.
+  a._deleted_at is not null as is_deleted, -- True once the platform no longer lists the ad.
+  link.url as click_url, -- The address as it was entered.
+  link.host, -- Its host in lower case, without user and port; null if it is no address with a scheme.
+  link.path, -- Its path, decoded; empty for the host alone.
+  link.utm_source, -- Parameter utm_source of the address, decoded; null if it has none or an empty one.
+  link.utm_medium, -- Parameter utm_medium of the address, decoded; null if it has none or an empty one.
+  link.utm_campaign, -- Parameter utm_campaign of the address, decoded; null if it has none or an empty one.
+  link.utm_content, -- Parameter utm_content of the address, decoded; null if it has none or an empty one.
+  link.utm_term -- Parameter utm_term of the address, decoded; null if it has none or an empty one.
 from ads.ads a
 join ops.sources s on s.source_id = a.source_id
 cross join lateral (
@@ -53,15 +53,3 @@ cross join lateral (
 left join ads.ad_sets st on st.source_id = a.source_id and st.id = a.ad_set_id
 left join ads.campaigns c on c.source_id = a.source_id and c.id = st.campaign_id
 left join ads.ad_accounts ac on ac.source_id = a.source_id and ac.id = a.ad_account_id;
-
-comment on view bi.landing_pages is 'Where clicks on ads lead, with the parts of the address decoded; one row per ad and address: its call to action and each item of a carousel. Deleted ads stay, to be joined with their facts.';
-comment on column bi.landing_pages.item_number is '0: the call to action of the ad; from 1: place of the item in its carousel.';
-comment on column bi.landing_pages.is_deleted is 'True once the platform no longer lists the ad.';
-comment on column bi.landing_pages.click_url is 'The address as it was entered.';
-comment on column bi.landing_pages.host is 'Its host in lower case, without user and port; null if it is no address with a scheme.';
-comment on column bi.landing_pages.path is 'Its path, decoded; empty for the host alone.';
-comment on column bi.landing_pages.utm_source is 'Parameter utm_source of the address, decoded; null if it has none or an empty one.';
-comment on column bi.landing_pages.utm_medium is 'Parameter utm_medium of the address, decoded; null if it has none or an empty one.';
-comment on column bi.landing_pages.utm_campaign is 'Parameter utm_campaign of the address, decoded; null if it has none or an empty one.';
-comment on column bi.landing_pages.utm_content is 'Parameter utm_content of the address, decoded; null if it has none or an empty one.';
-comment on column bi.landing_pages.utm_term is 'Parameter utm_term of the address, decoded; null if it has none or an empty one.';

@@ -1,12 +1,12 @@
-create or replace view bi.late_nights as
+create or replace view bi.late_nights as -- How the sync of each night went, and which was late, failed or missing; one row per source and day on which it ran or should have. Syncs of all streams count; backfills, reconciliations and syncs of some streams do not.
 select
   x.source,
-  x.night_date,
+  x.night_date, -- Day in the reporting time zone on which the sync began, or should have.
   coalesce(x.status, 'missing') as status,
   coalesce(
     coalesce(x.complete_at, now()) > x.promised_at, x.complete_at is null and x.status is distinct from 'running'
   ) as is_late,
-  x.promised_at,
+  x.promised_at, -- By when it had to be complete (UTC): the freshness promise after the start of the last complete sync of an earlier night, nights without one passed over. Null before the first complete one.
   (
     select min(t.scheduled_for)
     from ops.ticks t
@@ -17,12 +17,12 @@ select
       )
       and t.does in ('sync', 'full')
       and (t.scheduled_for at time zone ops.reporting_time_zone())::date = x.night_date
-  ) as scheduled_at,
+  ) as scheduled_at, -- When its schedule, or that of nightly, was first due that day (UTC); null where something else starts the syncs.
   x.started_at,
   x.finished_at,
   extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
-  coalesce(x.runs, 0) as runs,
-  coalesce(x.failed_runs, 0) as failed_runs
+  coalesce(x.runs, 0) as runs, -- Syncs that began that day. May be summed.
+  coalesce(x.failed_runs, 0) as failed_runs -- Of these, the ones that did not succeed. May be summed.
 from (
   select
     d.*,
@@ -89,10 +89,3 @@ where x.status is not null
     (x.last_complete_from is null or x.night_date >= x.due_date)
     and coalesce(x.promised_at < coalesce(x.next_complete_at, now()), true)
   );
-
-comment on view bi.late_nights is 'How the sync of each night went, and which was late, failed or missing; one row per source and day on which it ran or should have. Syncs of all streams count; backfills, reconciliations and syncs of some streams do not.';
-comment on column bi.late_nights.night_date is 'Day in the reporting time zone on which the sync began, or should have.';
-comment on column bi.late_nights.promised_at is 'By when it had to be complete (UTC): the freshness promise after the start of the last complete sync of an earlier night, nights without one passed over. Null before the first complete one.';
-comment on column bi.late_nights.scheduled_at is 'When its schedule, or that of nightly, was first due that day (UTC); null where something else starts the syncs.';
-comment on column bi.late_nights.runs is 'Syncs that began that day. May be summed.';
-comment on column bi.late_nights.failed_runs is 'Of these, the ones that did not succeed. May be summed.';

@@ -1,17 +1,17 @@
-create or replace view bi.linked_campaign_spend_daily with (security_barrier) as
+create or replace view bi.linked_campaign_spend_daily with (security_barrier) as -- What campaigns spent, allocated evenly to the issues that bi.cross_links joins them with, by a text of either; one row per campaign, day and issue. Sums are those of the campaigns that have an issue.
 select
   p.source,
   p.date_day,
   p.campaign_id,
   p.campaign_name,
-  l.to_source as issue_source,
-  l.to_id as linked_issue_id,
-  l.to_name as linked_issue_key,
+  l.to_source as issue_source, -- The source of the issue, see ops.sources.name.
+  l.to_id as linked_issue_id, -- The issue, see bi.issues.issue_id (of issue_source).
+  l.to_name as linked_issue_key, -- Issue key of today, e.g. PROJ-7; changes when the issue moves.
   p.currency,
   (round(p.spend * l.place / l.places, 6) - round(p.spend * (l.place - 1) / l.places, 6))::numeric(28,6)
-    as allocated_spend,
-  p.impressions * l.place / l.places - p.impressions * (l.place - 1) / l.places as allocated_impressions,
-  p.clicks * l.place / l.places - p.clicks * (l.place - 1) / l.places as allocated_clicks
+    as allocated_spend, -- Spend of the campaign and day, by the number of its issues; adds up over rows of one currency.
+  p.impressions * l.place / l.places - p.impressions * (l.place - 1) / l.places as allocated_impressions, -- Impressions of the campaign and day, allocated in the same way; adds up over rows of this view.
+  p.clicks * l.place / l.places - p.clicks * (l.place - 1) / l.places as allocated_clicks -- Clicks of the campaign and day, allocated in the same way; adds up over rows of this view.
 from bi.campaign_performance_daily p
 join (
   select
@@ -29,11 +29,3 @@ join (
     where from_kind = 'issue' and to_kind = 'campaign'
   ) n
 ) l on l.source = p.source and l.campaign_id = p.campaign_id;
-
-comment on view bi.linked_campaign_spend_daily is 'What campaigns spent, allocated evenly to the issues that bi.cross_links joins them with, by a text of either; one row per campaign, day and issue. Sums are those of the campaigns that have an issue.';
-comment on column bi.linked_campaign_spend_daily.issue_source is 'The source of the issue, see ops.sources.name.';
-comment on column bi.linked_campaign_spend_daily.linked_issue_id is 'The issue, see bi.issues.issue_id (of issue_source).';
-comment on column bi.linked_campaign_spend_daily.linked_issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
-comment on column bi.linked_campaign_spend_daily.allocated_spend is 'Spend of the campaign and day, by the number of its issues; adds up over rows of one currency.';
-comment on column bi.linked_campaign_spend_daily.allocated_impressions is 'Impressions of the campaign and day, allocated in the same way; adds up over rows of this view.';
-comment on column bi.linked_campaign_spend_daily.allocated_clicks is 'Clicks of the campaign and day, allocated in the same way; adds up over rows of this view.';

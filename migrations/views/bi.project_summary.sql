@@ -1,4 +1,4 @@
-create or replace view bi.project_summary with (security_barrier) as
+create or replace view bi.project_summary with (security_barrier) as -- Projects with the state of their issues now; one row per live project.
 select
   s.name as source,
   p.id::text as project_id,
@@ -7,17 +7,17 @@ select
   p.lead_user_id as lead_id,
   ops.shown_name(u.display_name, u.id) as lead_name,
   p.archived as is_archived,
-  coalesce(n.issues, 0) as issues,
-  coalesce(n.issues - n.done_issues, 0) as open_issues,
-  coalesce(n.in_progress_issues, 0) as in_progress_issues,
-  coalesce(n.done_issues, 0) as done_issues,
-  coalesce(n.created_30_days_issues, 0) as created_30_days_issues,
-  coalesce(n.done_30_days_issues, 0) as done_30_days_issues,
-  coalesce(n.overdue_issues, 0) as overdue_issues,
-  coalesce(n.unassigned_issues, 0) as unassigned_issues,
+  coalesce(n.issues, 0) as issues, -- Live issues; may be summed.
+  coalesce(n.issues - n.done_issues, 0) as open_issues, -- Issues that are not in the status category done; may be summed.
+  coalesce(n.in_progress_issues, 0) as in_progress_issues, -- Issues in the status category in_progress; may be summed.
+  coalesce(n.done_issues, 0) as done_issues, -- Issues in the status category done; may be summed.
+  coalesce(n.created_30_days_issues, 0) as created_30_days_issues, -- Issues created in the last 30 days of 24 hours; may be summed.
+  coalesce(n.done_30_days_issues, 0) as done_30_days_issues, -- Done issues that came into the status category done in the last 30 days of 24 hours (where the source does not say when: that were resolved then); may be summed.
+  coalesce(n.overdue_issues, 0) as overdue_issues, -- Open issues whose due day is before today in the reporting time zone; may be summed.
+  coalesce(n.unassigned_issues, 0) as unassigned_issues, -- Open issues without an assignee; may be summed.
   (case when abs(n.open_story_points) < 1e13 then n.open_story_points end)::numeric(18,4) as open_story_points,
-  n.oldest_open_at,
-  n.last_updated_at
+  n.oldest_open_at, -- When the oldest open issue was created (UTC); null if none is open.
+  n.last_updated_at -- When an issue was last changed at the source (UTC); null without issues.
 from tracker.projects p
 join ops.sources s on s.source_id = p.source_id
 left join tracker.users u on u.source_id = p.source_id and u.id = p.lead_user_id
@@ -48,15 +48,3 @@ left join (
   group by i.source_id, i.project_id
 ) n on n.source_id = p.source_id and n.project_id = p.id
 where p._deleted_at is null;
-
-comment on view bi.project_summary is 'Projects with the state of their issues now; one row per live project.';
-comment on column bi.project_summary.issues is 'Live issues; may be summed.';
-comment on column bi.project_summary.open_issues is 'Issues that are not in the status category done; may be summed.';
-comment on column bi.project_summary.in_progress_issues is 'Issues in the status category in_progress; may be summed.';
-comment on column bi.project_summary.done_issues is 'Issues in the status category done; may be summed.';
-comment on column bi.project_summary.created_30_days_issues is 'Issues created in the last 30 days of 24 hours; may be summed.';
-comment on column bi.project_summary.done_30_days_issues is 'Done issues that came into the status category done in the last 30 days of 24 hours (where the source does not say when: that were resolved then); may be summed.';
-comment on column bi.project_summary.overdue_issues is 'Open issues whose due day is before today in the reporting time zone; may be summed.';
-comment on column bi.project_summary.unassigned_issues is 'Open issues without an assignee; may be summed.';
-comment on column bi.project_summary.oldest_open_at is 'When the oldest open issue was created (UTC); null if none is open.';
-comment on column bi.project_summary.last_updated_at is 'When an issue was last changed at the source (UTC); null without issues.';

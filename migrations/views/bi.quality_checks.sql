@@ -1,12 +1,12 @@
-create or replace view bi.quality_checks with (security_barrier) as
+create or replace view bi.quality_checks with (security_barrier) as -- What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.
 select
   s.name as source,
-  c.check_name,
-  c.severity,
-  c.description,
-  coalesce(f.offending_rows, h.offending_rows, 0) as offending_rows,
-  coalesce(f.offending_rows, h.offending_rows, 0) = 0 or c.severity = 'info' as is_ok,
-  h.example_key
+  c.check_name, -- Name of the check.
+  c.severity, -- error (figures may be wrong or old), warning (something has no name, counts as unknown, or figures do not agree) or info (counted, and as it should be).
+  c.description, -- What the offending rows are.
+  coalesce(f.offending_rows, h.offending_rows, 0) as offending_rows, -- How many there are now. Of one check it may be summed over sources.
+  coalesce(f.offending_rows, h.offending_rows, 0) = 0 or c.severity = 'info' as is_ok, -- True when there are none, or the check only counts.
+  h.example_key -- Key of an issue that one of the rows is of; null where there are none, and of checks that name no issue.
 from ops.sources s
 join (
   values
@@ -188,11 +188,3 @@ left join (
   where not n.is_known
   group by n.source_id
 ) h (source_id, check_name, offending_rows, example_key) on h.source_id = s.source_id and h.check_name = c.check_name;
-
-comment on view bi.quality_checks is 'What may be wrong with the data; one row per source and check. To see the rows of a check, see what its description names.';
-comment on column bi.quality_checks.check_name is 'Name of the check.';
-comment on column bi.quality_checks.severity is 'error (figures may be wrong or old), warning (something has no name, counts as unknown, or figures do not agree) or info (counted, and as it should be).';
-comment on column bi.quality_checks.description is 'What the offending rows are.';
-comment on column bi.quality_checks.offending_rows is 'How many there are now. Of one check it may be summed over sources.';
-comment on column bi.quality_checks.is_ok is 'True when there are none, or the check only counts.';
-comment on column bi.quality_checks.example_key is 'Key of an issue that one of the rows is of; null where there are none, and of checks that name no issue.';

@@ -1,4 +1,4 @@
-create or replace view bi.reach_periods as
+create or replace view bi.reach_periods as -- How many different people accounts, campaigns, ad sets and ads reached over longer than a day, as the platform counts them: the lifetime, as it was on each day of capture, and of accounts and campaigns each month and the last 7 and 30 days; one row per entity, period and day of capture. Of one day: reach_day of the views of performance.
 select
   s.name as source,
   r.ad_account_id,
@@ -9,19 +9,19 @@ select
   coalesce(
     ad.name, st.name, c.name, case r.entity_type when 'AD_ACCOUNT' then ac.name end, r.entity_name
   ) as entity_name,
-  r.period,
-  r.start_at as period_start_at,
-  r.end_at as period_end_at,
-  r.captured_on as captured_date,
-  r.is_latest,
-  r.reach as reach_period,
-  r.impressions as impressions_period,
-  round(r.impressions::numeric / nullif(r.reach, 0), 4)::numeric(28,4) as frequency_period,
-  r.listeners as listeners_period,
-  r.new_listeners as new_listeners_period,
-  r.paid_listens_reach as paid_listens_reach_period,
-  r.spend as spend_period,
-  round(r.spend / nullif(r.reach, 0), 6)::numeric(28,6) as cost_per_person_reached,
+  r.period, -- LIFETIME: from the first delivery up to the capture. LAST_7_DAYS, LAST_30_DAYS: those before the capture. A month as 2026-06: a calendar month (UTC), up to the capture.
+  r.start_at as period_start_at, -- Beginning of the period (UTC), where the platform gives it.
+  r.end_at as period_end_at, -- End of the period (UTC), exclusive, where the platform gives it.
+  r.captured_on as captured_date, -- Day of capture in UTC; numbers are those up to then, of months and days without that day.
+  r.is_latest, -- True for the latest capture of the entity and period. Filter on it: captures are not to be summed.
+  r.reach as reach_period, -- Different people reached in the period; never sum it, over entities neither: people repeat.
+  r.impressions as impressions_period, -- Times shown or played in the period; never sum it over captures or entity types.
+  round(r.impressions::numeric / nullif(r.reach, 0), 4)::numeric(28,4) as frequency_period, -- Impressions by reach of the period; never sum or average it.
+  r.listeners as listeners_period, -- Different people who listened in the period to what is promoted, of the lifetime only; never sum it.
+  r.new_listeners as new_listeners_period, -- Different people who listened in the period to what is promoted for the first time, of the lifetime only; never sum it.
+  r.paid_listens_reach as paid_listens_reach_period, -- Different people with a paid listen in the period, of the lifetime only; never sum it.
+  r.spend as spend_period, -- Spend in the period in units of currency, of months and days the sum of the days; never sum it over captures or entity types.
+  round(r.spend / nullif(r.reach, 0), 6)::numeric(28,6) as cost_per_person_reached, -- Spend by reach of the period, in units of currency; never sum or average it.
   r._synced_at as synced_at
 from (
   select
@@ -94,18 +94,3 @@ left join ads.ad_accounts ac on ac.source_id = r.source_id and ac.id = r.ad_acco
 left join ads.campaigns c on r.entity_type = 'CAMPAIGN' and c.source_id = r.source_id and c.id = r.entity_id
 left join ads.ad_sets st on r.entity_type = 'AD_SET' and st.source_id = r.source_id and st.id = r.entity_id
 left join ads.ads ad on r.entity_type = 'AD' and ad.source_id = r.source_id and ad.id = r.entity_id;
-
-comment on view bi.reach_periods is 'How many different people accounts, campaigns, ad sets and ads reached over longer than a day, as the platform counts them: the lifetime, as it was on each day of capture, and of accounts and campaigns each month and the last 7 and 30 days; one row per entity, period and day of capture. Of one day: reach_day of the views of performance.';
-comment on column bi.reach_periods.period is 'LIFETIME: from the first delivery up to the capture. LAST_7_DAYS, LAST_30_DAYS: those before the capture. A month as 2026-06: a calendar month (UTC), up to the capture.';
-comment on column bi.reach_periods.period_start_at is 'Beginning of the period (UTC), where the platform gives it.';
-comment on column bi.reach_periods.period_end_at is 'End of the period (UTC), exclusive, where the platform gives it.';
-comment on column bi.reach_periods.captured_date is 'Day of capture in UTC; numbers are those up to then, of months and days without that day.';
-comment on column bi.reach_periods.is_latest is 'True for the latest capture of the entity and period. Filter on it: captures are not to be summed.';
-comment on column bi.reach_periods.reach_period is 'Different people reached in the period; never sum it, over entities neither: people repeat.';
-comment on column bi.reach_periods.impressions_period is 'Times shown or played in the period; never sum it over captures or entity types.';
-comment on column bi.reach_periods.frequency_period is 'Impressions by reach of the period; never sum or average it.';
-comment on column bi.reach_periods.listeners_period is 'Different people who listened in the period to what is promoted, of the lifetime only; never sum it.';
-comment on column bi.reach_periods.new_listeners_period is 'Different people who listened in the period to what is promoted for the first time, of the lifetime only; never sum it.';
-comment on column bi.reach_periods.paid_listens_reach_period is 'Different people with a paid listen in the period, of the lifetime only; never sum it.';
-comment on column bi.reach_periods.spend_period is 'Spend in the period in units of currency, of months and days the sum of the days; never sum it over captures or entity types.';
-comment on column bi.reach_periods.cost_per_person_reached is 'Spend by reach of the period, in units of currency; never sum or average it.';

@@ -1,4 +1,4 @@
-create or replace view bi.report_revisions as
+create or replace view bi.report_revisions as -- What daily numbers said before the platform restated them; one row per number and change. A day read for the first time is no change.
 select
   s.name as source,
   ac.id as ad_account_id,
@@ -13,19 +13,19 @@ select
     else ac.name
   end as entity_name,
   v.day as date_day,
-  v.metric,
-  (case when abs(v.old_value) < 1e21 then v.old_value end)::numeric(28,6) as old_value,
-  (case when abs(v.new_value) < 1e21 then v.new_value end)::numeric(28,6) as new_value,
+  v.metric, -- The number that changed, e.g. spend (in units of currency), impressions.
+  (case when abs(v.old_value) < 1e21 then v.old_value end)::numeric(28,6) as old_value, -- What it was, to six decimals; null if there was nothing.
+  (case when abs(v.new_value) < 1e21 then v.new_value end)::numeric(28,6) as new_value, -- What it became, to six decimals; null if it went away.
   (
     case
       when abs((coalesce(v.new_value, 0) - coalesce(v.old_value, 0))) < 1e21
         then (coalesce(v.new_value, 0) - coalesce(v.old_value, 0))
     end
-  )::numeric(28,6) as difference,
-  v.seen_at,
-  (v.seen_at at time zone ops.reporting_time_zone())::date - v.day as days_later,
+  )::numeric(28,6) as difference, -- new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.
+  v.seen_at, -- When the change was seen (UTC).
+  (v.seen_at at time zone ops.reporting_time_zone())::date - v.day as days_later, -- How many days after the day itself it was seen.
   v._run_id::text as run_id,
-  (v.seen_at at time zone ops.reporting_time_zone())::date as seen_date
+  (v.seen_at at time zone ops.reporting_time_zone())::date as seen_date -- Day on which the change was seen, in the reporting time zone.
 from ads.report_revisions v
 join ops.sources s on s.source_id = v.source_id
 left join ads.report_daily r
@@ -45,12 +45,3 @@ left join ads.ad_accounts ac
       c.ad_account_id,
       case v.entity_type when 'AD_ACCOUNT' then v.entity_id end
     );
-
-comment on view bi.report_revisions is 'What daily numbers said before the platform restated them; one row per number and change. A day read for the first time is no change.';
-comment on column bi.report_revisions.metric is 'The number that changed, e.g. spend (in units of currency), impressions.';
-comment on column bi.report_revisions.old_value is 'What it was, to six decimals; null if there was nothing.';
-comment on column bi.report_revisions.new_value is 'What it became, to six decimals; null if it went away.';
-comment on column bi.report_revisions.difference is 'new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.';
-comment on column bi.report_revisions.seen_at is 'When the change was seen (UTC).';
-comment on column bi.report_revisions.days_later is 'How many days after the day itself it was seen.';
-comment on column bi.report_revisions.seen_date is 'Day on which the change was seen, in the reporting time zone.';

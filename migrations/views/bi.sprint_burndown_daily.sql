@@ -1,28 +1,28 @@
-create or replace view bi.sprint_burndown_daily with (security_barrier) as
+create or replace view bi.sprint_burndown_daily with (security_barrier) as -- Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today; without gaps since 2000. What a day says is as of its end; the last day of a closed sprint as of its closing.
 select
   s.name as source,
-  sp.id::text as sprint_id,
+  sp.id::text as sprint_id, -- The sprint, see bi.sprints.sprint_id.
   sp.name as sprint_name,
   sp.state as sprint_state,
   sp.board_id::text as board_id,
   b.name as board_name,
   d.date_day,
-  (d.date_day - bound.first_day)::integer as day_number,
-  d.scope_issues,
-  d.remaining_issues,
-  d.scope_issues - d.remaining_issues as done_issues,
-  d.scope_points::numeric(28,4) as scope_points,
-  d.remaining_points::numeric(28,4) as remaining_points,
-  (d.scope_points - d.remaining_points)::numeric(28,4) as done_points,
+  (d.date_day - bound.first_day)::integer as day_number, -- Days since the day of its start.
+  d.scope_issues, -- Issues in the sprint. A level: do not sum it over days.
+  d.remaining_issues, -- Issues in the sprint that are not done. A level: do not sum it over days.
+  d.scope_issues - d.remaining_issues as done_issues, -- Issues in the sprint that are done. A level: do not sum it over days.
+  d.scope_points::numeric(28,4) as scope_points, -- Story points of the issues in the sprint, as estimated then. A level: do not sum it over days.
+  d.remaining_points::numeric(28,4) as remaining_points, -- Story points of the issues that are not done, as estimated then. A level: do not sum it over days.
+  (d.scope_points - d.remaining_points)::numeric(28,4) as done_points, -- Story points of the issues that are done, as estimated then. A level: do not sum it over days.
   round(
     (
       first_value(d.scope_points) over (partition by sp.source_id, sp.id order by d.date_day)
       * greatest(0, bound.planned_day - d.date_day)
     ) / nullif(bound.planned_day - bound.first_day, 0),
     4
-  )::numeric(28,4) as ideal_points,
-  bound.first_day as start_date,
-  bound.planned_day as planned_end_date
+  )::numeric(28,4) as ideal_points, -- Where a straight line from the scope of the first day to 0 at the planned end would be. A level: do not sum it over days.
+  bound.first_day as start_date, -- Day on which the sprint started, in the reporting time zone.
+  bound.planned_day as planned_end_date -- Day on which it is planned to end, in the reporting time zone: where the ideal line meets 0, also while there are no rows yet.
 from tracker.shown_sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
@@ -62,16 +62,3 @@ cross join lateral (
   group by e.date_day
 ) d
 where sp._deleted_at is null and sp.state <> 'future';
-
-comment on view bi.sprint_burndown_daily is 'Burndown and burnup; one row per started sprint and day, from its start until it was closed, or today; without gaps since 2000. What a day says is as of its end; the last day of a closed sprint as of its closing.';
-comment on column bi.sprint_burndown_daily.sprint_id is 'The sprint, see bi.sprints.sprint_id.';
-comment on column bi.sprint_burndown_daily.day_number is 'Days since the day of its start.';
-comment on column bi.sprint_burndown_daily.scope_issues is 'Issues in the sprint. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.remaining_issues is 'Issues in the sprint that are not done. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.done_issues is 'Issues in the sprint that are done. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.scope_points is 'Story points of the issues in the sprint, as estimated then. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.remaining_points is 'Story points of the issues that are not done, as estimated then. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.done_points is 'Story points of the issues that are done, as estimated then. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.ideal_points is 'Where a straight line from the scope of the first day to 0 at the planned end would be. A level: do not sum it over days.';
-comment on column bi.sprint_burndown_daily.start_date is 'Day on which the sprint started, in the reporting time zone.';
-comment on column bi.sprint_burndown_daily.planned_end_date is 'Day on which it is planned to end, in the reporting time zone: where the ideal line meets 0, also while there are no rows yet.';

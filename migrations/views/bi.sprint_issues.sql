@@ -1,7 +1,7 @@
-create or replace view bi.sprint_issues with (security_barrier) as
+create or replace view bi.sprint_issues with (security_barrier) as -- Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.
 select
   s.name as source,
-  f.sprint_id::text as sprint_id,
+  f.sprint_id::text as sprint_id, -- Sprint id, see bi.sprints.sprint_id.
   sp.name as sprint_name,
   sp.state as sprint_state,
   sp.board_id::text as board_id,
@@ -11,50 +11,32 @@ select
   p.key as project_key,
   t.name as issue_type,
   (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
-  f.added_at,
-  f.removed_at,
-  f.removed_at is null as is_member,
-  f.is_committed,
-  f.is_added,
-  (f.is_committed or f.is_added) and not f.is_in_at_end as is_removed,
-  f.is_in_at_end and f.category_at_end = 'done' as is_done,
-  f.is_in_at_end and f.category_at_end <> 'done' as is_carried_over,
-  f.category_at_end as status_category_at_end,
-  case when f.is_committed then coalesce(f.points_in, 0) end::numeric(18,4) as committed_points,
-  case when f.is_added then coalesce(f.points_in, 0) end::numeric(18,4) as added_points,
+  f.added_at, -- When it first came into the sprint (UTC); if no change is recorded, when the issue was created.
+  f.removed_at, -- When it last left the sprint (UTC); null while it is in it.
+  f.removed_at is null as is_member, -- True when it is in the sprint now; a closed sprint keeps its issues.
+  f.is_committed, -- True when it was in the sprint at its start.
+  f.is_added, -- True when it came after the start and before the end.
+  (f.is_committed or f.is_added) and not f.is_in_at_end as is_removed, -- True when it was committed or added and not in the sprint at its end.
+  f.is_in_at_end and f.category_at_end = 'done' as is_done, -- True when it was in the sprint and done at its end; of an active sprint, now.
+  f.is_in_at_end and f.category_at_end <> 'done' as is_carried_over, -- True when it was in the sprint and not done at its end; of an active sprint, now.
+  f.category_at_end as status_category_at_end, -- Status category when the sprint ended (completed_at, else its planned end); of an open sprint, now.
+  case when f.is_committed then coalesce(f.points_in, 0) end::numeric(18,4) as committed_points, -- Story points that it had when the sprint started, 0 if not estimated; null unless committed.
+  case when f.is_added then coalesce(f.points_in, 0) end::numeric(18,4) as added_points, -- Story points that it had when it came, 0 if not estimated; null unless added.
   case
     when (f.is_committed or f.is_added) and not f.is_in_at_end then coalesce(f.points_out, 0)
-  end::numeric(18,4) as removed_points,
+  end::numeric(18,4) as removed_points, -- Story points that it had when it left, 0 if not estimated; null unless removed.
   case
     when f.is_in_at_end and f.category_at_end = 'done' then coalesce(f.points_out, 0)
-  end::numeric(18,4) as done_points,
+  end::numeric(18,4) as done_points, -- Story points at the end of the sprint, 0 if not estimated; null unless done.
   case
     when f.is_in_at_end and f.category_at_end <> 'done' then coalesce(f.points_out, 0)
-  end::numeric(18,4) as carried_over_points,
+  end::numeric(18,4) as carried_over_points, -- Story points at the end of the sprint, 0 if not estimated; null unless carried over.
   case
     when f.is_committed or f.is_added then coalesce(f.points_out, 0) - coalesce(f.points_in, 0)
-  end::numeric(18,4) as reestimated_points
+  end::numeric(18,4) as reestimated_points -- By how much its story points changed between coming in and the end or leaving. Of a sprint: committed + added + reestimated - removed = done + carried over.
 from tracker.sprint_issue_facts f
 left join ops.sources s on s.source_id = f.source_id
 join tracker.shown_sprints sp on sp.source_id = f.source_id and sp.id = f.sprint_id and sp._deleted_at is null
 join tracker.shown_issues i on i.source_id = f.source_id and i.id = f.issue_id
 left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
 left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id;
-
-comment on view bi.sprint_issues is 'Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.';
-comment on column bi.sprint_issues.sprint_id is 'Sprint id, see bi.sprints.sprint_id.';
-comment on column bi.sprint_issues.added_at is 'When it first came into the sprint (UTC); if no change is recorded, when the issue was created.';
-comment on column bi.sprint_issues.removed_at is 'When it last left the sprint (UTC); null while it is in it.';
-comment on column bi.sprint_issues.is_member is 'True when it is in the sprint now; a closed sprint keeps its issues.';
-comment on column bi.sprint_issues.is_committed is 'True when it was in the sprint at its start.';
-comment on column bi.sprint_issues.is_added is 'True when it came after the start and before the end.';
-comment on column bi.sprint_issues.is_removed is 'True when it was committed or added and not in the sprint at its end.';
-comment on column bi.sprint_issues.is_done is 'True when it was in the sprint and done at its end; of an active sprint, now.';
-comment on column bi.sprint_issues.is_carried_over is 'True when it was in the sprint and not done at its end; of an active sprint, now.';
-comment on column bi.sprint_issues.status_category_at_end is 'Status category when the sprint ended (completed_at, else its planned end); of an open sprint, now.';
-comment on column bi.sprint_issues.committed_points is 'Story points that it had when the sprint started, 0 if not estimated; null unless committed.';
-comment on column bi.sprint_issues.added_points is 'Story points that it had when it came, 0 if not estimated; null unless added.';
-comment on column bi.sprint_issues.removed_points is 'Story points that it had when it left, 0 if not estimated; null unless removed.';
-comment on column bi.sprint_issues.done_points is 'Story points at the end of the sprint, 0 if not estimated; null unless done.';
-comment on column bi.sprint_issues.carried_over_points is 'Story points at the end of the sprint, 0 if not estimated; null unless carried over.';
-comment on column bi.sprint_issues.reestimated_points is 'By how much its story points changed between coming in and the end or leaving. Of a sprint: committed + added + reestimated - removed = done + carried over.';

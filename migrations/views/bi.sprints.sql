@@ -1,34 +1,34 @@
-create or replace view bi.sprints with (security_barrier) as
+create or replace view bi.sprints with (security_barrier) as -- Velocity and predictability; one row per live sprint. Issues count by where they were when the sprint started and ended; points are those of that moment.
 select
   s.name as source,
-  sp.id::text as sprint_id,
+  sp.id::text as sprint_id, -- Sprint id.
   sp.name as sprint_name,
   sp.state as sprint_state,
   sp.board_id::text as board_id,
   b.name as board_name,
-  sp.goal,
+  sp.goal, -- Sprint goal.
   sp.start_at,
   sp.end_at,
-  case when not sp.state in ('active', 'future') then sp.completed_at end as completed_at,
-  a.member_issues,
-  a.committed_issues,
-  a.added_issues,
-  a.removed_issues,
-  a.done_issues,
-  a.carried_over_issues,
-  a.member_points::numeric(28,4) as member_points,
-  a.committed_points::numeric(28,4) as committed_points,
-  a.added_points::numeric(28,4) as added_points,
-  a.removed_points::numeric(28,4) as removed_points,
-  a.done_points::numeric(28,4) as done_points,
-  a.carried_over_points::numeric(28,4) as carried_over_points,
-  round(a.done_points::numeric(28,4) / nullif(a.committed_points, 0), 4)::numeric(28,4) as done_to_committed_ratio,
+  case when not sp.state in ('active', 'future') then sp.completed_at end as completed_at, -- When it was closed (UTC); null while it is open.
+  a.member_issues, -- Issues in it now; a closed sprint keeps its issues.
+  a.committed_issues, -- Issues in it when it started; 0 before that.
+  a.added_issues, -- Issues that came after the start and before the end.
+  a.removed_issues, -- Of the committed and added ones, those not in it at its end.
+  a.done_issues, -- Issues in it and done at its end; of an active sprint, now.
+  a.carried_over_issues, -- Issues in it and not done at its end; of an active sprint, now.
+  a.member_points::numeric(28,4) as member_points, -- Story points of member_issues, as of now.
+  a.committed_points::numeric(28,4) as committed_points, -- Story points of committed_issues when the sprint started.
+  a.added_points::numeric(28,4) as added_points, -- Story points of added_issues when they came.
+  a.removed_points::numeric(28,4) as removed_points, -- Story points of removed_issues when they left.
+  a.done_points::numeric(28,4) as done_points, -- Story points of done_issues at the end of the sprint.
+  a.carried_over_points::numeric(28,4) as carried_over_points, -- Story points of carried_over_issues at the end of the sprint.
+  round(a.done_points::numeric(28,4) / nullif(a.committed_points, 0), 4)::numeric(28,4) as done_to_committed_ratio, -- done_points by committed_points; may exceed 1; null without committed points.
   sp._synced_at as synced_at,
-  a.reestimated_points::numeric(28,4) as reestimated_points,
-  (sp.start_at at time zone ops.reporting_time_zone())::date as start_date,
+  a.reestimated_points::numeric(28,4) as reestimated_points, -- By how much committed and added issues were estimated anew: committed + added + reestimated - removed = done + carried over.
+  (sp.start_at at time zone ops.reporting_time_zone())::date as start_date, -- Day of start_at in the reporting time zone.
   (
     case when not sp.state in ('active', 'future') then sp.completed_at end at time zone ops.reporting_time_zone()
-  )::date as completed_date
+  )::date as completed_date -- Day of completed_at in the reporting time zone.
 from tracker.shown_sprints sp
 join ops.sources s on s.source_id = sp.source_id
 left join tracker.boards b on b.source_id = sp.source_id and b.id = sp.board_id
@@ -63,24 +63,3 @@ cross join lateral (
   where f.source_id = sp.source_id and f.sprint_id = sp.id
 ) a
 where sp._deleted_at is null;
-
-comment on view bi.sprints is 'Velocity and predictability; one row per live sprint. Issues count by where they were when the sprint started and ended; points are those of that moment.';
-comment on column bi.sprints.sprint_id is 'Sprint id.';
-comment on column bi.sprints.goal is 'Sprint goal.';
-comment on column bi.sprints.completed_at is 'When it was closed (UTC); null while it is open.';
-comment on column bi.sprints.member_issues is 'Issues in it now; a closed sprint keeps its issues.';
-comment on column bi.sprints.committed_issues is 'Issues in it when it started; 0 before that.';
-comment on column bi.sprints.added_issues is 'Issues that came after the start and before the end.';
-comment on column bi.sprints.removed_issues is 'Of the committed and added ones, those not in it at its end.';
-comment on column bi.sprints.done_issues is 'Issues in it and done at its end; of an active sprint, now.';
-comment on column bi.sprints.carried_over_issues is 'Issues in it and not done at its end; of an active sprint, now.';
-comment on column bi.sprints.member_points is 'Story points of member_issues, as of now.';
-comment on column bi.sprints.committed_points is 'Story points of committed_issues when the sprint started.';
-comment on column bi.sprints.added_points is 'Story points of added_issues when they came.';
-comment on column bi.sprints.removed_points is 'Story points of removed_issues when they left.';
-comment on column bi.sprints.done_points is 'Story points of done_issues at the end of the sprint.';
-comment on column bi.sprints.carried_over_points is 'Story points of carried_over_issues at the end of the sprint.';
-comment on column bi.sprints.done_to_committed_ratio is 'done_points by committed_points; may exceed 1; null without committed points.';
-comment on column bi.sprints.reestimated_points is 'By how much committed and added issues were estimated anew: committed + added + reestimated - removed = done + carried over.';
-comment on column bi.sprints.start_date is 'Day of start_at in the reporting time zone.';
-comment on column bi.sprints.completed_date is 'Day of completed_at in the reporting time zone.';

@@ -1,4 +1,4 @@
-create or replace view bi.stream_runs as
+create or replace view bi.stream_runs as -- What each run did for each stream, with its receipt; one row per run and stream.
 select
   x.run_id::text as run_id,
   s.name as source,
@@ -6,15 +6,15 @@ select
   r.kind as run_kind,
   x.stream,
   x.status,
-  ops.shown_message(s.kind, x.reason) as reason,
+  ops.shown_message(s.kind, x.reason) as reason, -- Why it is not ok; of a tracker without keys and ids of issues.
   x.started_at,
   x.finished_at,
-  (x.started_at at time zone ops.reporting_time_zone())::date as started_date,
+  (x.started_at at time zone ops.reporting_time_zone())::date as started_date, -- Day of started_at in the reporting time zone.
   extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
-  x.slices,
-  x.expected as records_expected,
-  x.fetched as records_fetched,
-  x.landed as records_landed,
+  x.slices, -- Slices read to their end.
+  x.expected as records_expected, -- Records the source said it has; null where it does not say.
+  x.fetched as records_fetched, -- Distinct records that came.
+  x.landed as records_landed, -- Records accounted for in the warehouse.
   x.received as rows_received,
   x.inserted as rows_inserted,
   x.updated as rows_updated,
@@ -26,18 +26,8 @@ select
   case
     when x.status = 'ok' then x.fetched >= coalesce(x.expected, 0) and x.landed >= x.fetched
     when x.status = 'partial' then false
-  end as is_matching,
-  x.rows as live_rows
+  end as is_matching, -- True when no record is missing between expected, fetched and landed; null where the stream was not read to its end.
+  x.rows as live_rows -- Live rows of the stream's table when the run was done with it; beyond a million an estimate; null where it was not counted. Not to be summed.
 from ops.run_streams x
 join ops.sources s on s.source_id = x.source_id
 left join ops.runs r on r.run_id = x.run_id;
-
-comment on view bi.stream_runs is 'What each run did for each stream, with its receipt; one row per run and stream.';
-comment on column bi.stream_runs.reason is 'Why it is not ok; of a tracker without keys and ids of issues.';
-comment on column bi.stream_runs.started_date is 'Day of started_at in the reporting time zone.';
-comment on column bi.stream_runs.slices is 'Slices read to their end.';
-comment on column bi.stream_runs.records_expected is 'Records the source said it has; null where it does not say.';
-comment on column bi.stream_runs.records_fetched is 'Distinct records that came.';
-comment on column bi.stream_runs.records_landed is 'Records accounted for in the warehouse.';
-comment on column bi.stream_runs.is_matching is 'True when no record is missing between expected, fetched and landed; null where the stream was not read to its end.';
-comment on column bi.stream_runs.live_rows is 'Live rows of the stream''s table when the run was done with it; beyond a million an estimate; null where it was not counted. Not to be summed.';

@@ -1,15 +1,15 @@
-create or replace view bi.throughput_weekly with (security_barrier) as
+create or replace view bi.throughput_weekly with (security_barrier) as -- Created, done and reopened issues; one row per source, project, issue type and week (from Monday, reporting time zone) in which anything happened.
 select
   s.name as source,
   e.project_id::text as project_id,
   p.key as project_key,
   t.name as issue_type,
-  e.week_start,
-  sum(e.created)::bigint as created_issues,
-  sum(e.done)::bigint as done_issues,
-  sum(e.reopened)::bigint as reopened_issues,
-  sum(e.created - e.done + e.reopened)::bigint as net_open_change,
-  coalesce(sum(e.story_points), 0)::numeric(28,4) as done_points
+  e.week_start, -- Monday of the week, in the reporting time zone; see bi.calendar.week_start.
+  sum(e.created)::bigint as created_issues, -- Issues created in the week that still live.
+  sum(e.done)::bigint as done_issues, -- Arrivals in done; an issue that is done twice counts twice.
+  sum(e.reopened)::bigint as reopened_issues, -- Departures from done.
+  sum(e.created - e.done + e.reopened)::bigint as net_open_change, -- By how much the number of open issues grew; summed over all weeks it is the number of open issues.
+  coalesce(sum(e.story_points), 0)::numeric(28,4) as done_points -- Story points (of today) of the arrivals in done.
 from (
   select
     i.source_id,
@@ -40,11 +40,3 @@ join ops.sources s on s.source_id = e.source_id
 left join tracker.projects p on p.source_id = e.source_id and p.id = e.project_id
 left join tracker.issue_types t on t.source_id = e.source_id and t.id = e.issue_type_id
 group by s.name, e.source_id, e.project_id, p.key, t.name, e.week_start;
-
-comment on view bi.throughput_weekly is 'Created, done and reopened issues; one row per source, project, issue type and week (from Monday, reporting time zone) in which anything happened.';
-comment on column bi.throughput_weekly.week_start is 'Monday of the week, in the reporting time zone; see bi.calendar.week_start.';
-comment on column bi.throughput_weekly.created_issues is 'Issues created in the week that still live.';
-comment on column bi.throughput_weekly.done_issues is 'Arrivals in done; an issue that is done twice counts twice.';
-comment on column bi.throughput_weekly.reopened_issues is 'Departures from done.';
-comment on column bi.throughput_weekly.net_open_change is 'By how much the number of open issues grew; summed over all weeks it is the number of open issues.';
-comment on column bi.throughput_weekly.done_points is 'Story points (of today) of the arrivals in done.';

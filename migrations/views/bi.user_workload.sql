@@ -1,20 +1,20 @@
-create or replace view bi.user_workload with (security_barrier) as
+create or replace view bi.user_workload with (security_barrier) as -- Who has what to do; one row per assignee of open issues, and one per source for those without an assignee.
 select
   s.name as source,
-  n.assignee_id,
+  n.assignee_id, -- The assignee, see bi.users.user_id; null: nobody is assigned.
   ops.shown_name(u.display_name, u.id) as assignee_name,
   u.active as is_active,
-  n.open_issues,
-  n.in_progress_issues,
-  n.overdue_issues,
-  n.unestimated_issues,
+  n.open_issues, -- Live issues that are not in the status category done; may be summed.
+  n.in_progress_issues, -- Those of them in the status category in_progress; may be summed.
+  n.overdue_issues, -- Those of them whose due day is before today in the reporting time zone; may be summed.
+  n.unestimated_issues, -- Those of them without story points; may be summed.
   (case when abs(n.open_story_points) < 1e13 then n.open_story_points end)::numeric(18,4) as open_story_points,
   (
     case when abs(n.in_progress_story_points) < 1e13 then n.in_progress_story_points end
-  )::numeric(18,4) as in_progress_story_points,
-  round(n.remaining_estimate_seconds / 3600, 2)::numeric(28,2) as remaining_estimate_hours,
-  n.oldest_open_at,
-  n.last_updated_at
+  )::numeric(18,4) as in_progress_story_points, -- Story points of the issues in progress; null if none is estimated. May be summed.
+  round(n.remaining_estimate_seconds / 3600, 2)::numeric(28,2) as remaining_estimate_hours, -- Remaining estimates of the open issues in hours of work; null if none has one. May be summed.
+  n.oldest_open_at, -- When the oldest of them was created (UTC).
+  n.last_updated_at -- When one of them was last changed at the source (UTC).
 from (
   select
     i.source_id,
@@ -37,14 +37,3 @@ from (
 ) n
 join ops.sources s on s.source_id = n.source_id
 left join tracker.users u on u.source_id = n.source_id and u.id = n.assignee_id;
-
-comment on view bi.user_workload is 'Who has what to do; one row per assignee of open issues, and one per source for those without an assignee.';
-comment on column bi.user_workload.assignee_id is 'The assignee, see bi.users.user_id; null: nobody is assigned.';
-comment on column bi.user_workload.open_issues is 'Live issues that are not in the status category done; may be summed.';
-comment on column bi.user_workload.in_progress_issues is 'Those of them in the status category in_progress; may be summed.';
-comment on column bi.user_workload.overdue_issues is 'Those of them whose due day is before today in the reporting time zone; may be summed.';
-comment on column bi.user_workload.unestimated_issues is 'Those of them without story points; may be summed.';
-comment on column bi.user_workload.in_progress_story_points is 'Story points of the issues in progress; null if none is estimated. May be summed.';
-comment on column bi.user_workload.remaining_estimate_hours is 'Remaining estimates of the open issues in hours of work; null if none has one. May be summed.';
-comment on column bi.user_workload.oldest_open_at is 'When the oldest of them was created (UTC).';
-comment on column bi.user_workload.last_updated_at is 'When one of them was last changed at the source (UTC).';

@@ -1,27 +1,27 @@
-create or replace view bi.versions with (security_barrier) as
+create or replace view bi.versions with (security_barrier) as -- Releases with their progress; one row per version that a live issue names. What is said of a version is as of the last change of an issue that names it; a version without issues is not known.
 select
   s.name as source,
-  v.version_id::text as version_id,
-  v.name as version_name,
+  v.version_id::text as version_id, -- Version id; stable.
+  v.name as version_name, -- Name, e.g. 2.4.0; unique within a project.
   v.project_id::text as project_id,
   p.key as project_key,
-  v.description as version_description,
-  v.released as is_released,
+  v.description as version_description, -- What the version is for.
+  v.released as is_released, -- True when it was released.
   v.archived as is_archived,
-  v.start_date,
-  v.release_date,
+  v.start_date, -- Day on which work on it starts; a calendar day without a time zone.
+  v.release_date, -- Day of release, planned or real; a calendar day without a time zone.
   coalesce(
     not v.released and v.release_date < (now() at time zone ops.reporting_time_zone())::date, false
-  ) as is_overdue,
-  v.issues,
-  v.issues - v.done_issues as open_issues,
-  v.in_progress_issues,
-  v.done_issues,
-  v.unestimated_issues,
+  ) as is_overdue, -- True when it is not released and its release day is before today in the reporting time zone.
+  v.issues, -- Live issues with this fix version; an issue with several counts in each.
+  v.issues - v.done_issues as open_issues, -- Those of them that are not done; may be summed over versions like issues.
+  v.in_progress_issues, -- Those of them in the status category in_progress; may be summed over versions like issues.
+  v.done_issues, -- Those of them in the status category done; may be summed over versions like issues.
+  v.unestimated_issues, -- Those of them without story points; may be summed over versions like issues.
   (case when abs(v.story_points) < 1e13 then v.story_points end)::numeric(18,4) as story_points,
-  (case when abs(v.done_story_points) < 1e13 then v.done_story_points end)::numeric(18,4) as done_story_points,
-  round(v.done_issues::numeric / nullif(v.issues, 0), 4)::numeric(18,4) as done_issues_ratio,
-  v.affected_issues
+  (case when abs(v.done_story_points) < 1e13 then v.done_story_points end)::numeric(18,4) as done_story_points, -- Story points of its done issues; null if none is estimated. May be summed over versions like issues.
+  round(v.done_issues::numeric / nullif(v.issues, 0), 4)::numeric(18,4) as done_issues_ratio, -- done_issues / issues, 0 to 1; null without issues. Never sum it.
+  v.affected_issues -- Live issues that say this version shows the fault.
 from (
   select
     n.source_id,
@@ -49,20 +49,3 @@ from (
 ) v
 join ops.sources s on s.source_id = v.source_id
 left join tracker.projects p on p.source_id = v.source_id and p.id = v.project_id;
-
-comment on view bi.versions is 'Releases with their progress; one row per version that a live issue names. What is said of a version is as of the last change of an issue that names it; a version without issues is not known.';
-comment on column bi.versions.version_id is 'Version id; stable.';
-comment on column bi.versions.version_name is 'Name, e.g. 2.4.0; unique within a project.';
-comment on column bi.versions.version_description is 'What the version is for.';
-comment on column bi.versions.is_released is 'True when it was released.';
-comment on column bi.versions.start_date is 'Day on which work on it starts; a calendar day without a time zone.';
-comment on column bi.versions.release_date is 'Day of release, planned or real; a calendar day without a time zone.';
-comment on column bi.versions.is_overdue is 'True when it is not released and its release day is before today in the reporting time zone.';
-comment on column bi.versions.issues is 'Live issues with this fix version; an issue with several counts in each.';
-comment on column bi.versions.open_issues is 'Those of them that are not done; may be summed over versions like issues.';
-comment on column bi.versions.in_progress_issues is 'Those of them in the status category in_progress; may be summed over versions like issues.';
-comment on column bi.versions.done_issues is 'Those of them in the status category done; may be summed over versions like issues.';
-comment on column bi.versions.unestimated_issues is 'Those of them without story points; may be summed over versions like issues.';
-comment on column bi.versions.done_story_points is 'Story points of its done issues; null if none is estimated. May be summed over versions like issues.';
-comment on column bi.versions.done_issues_ratio is 'done_issues / issues, 0 to 1; null without issues. Never sum it.';
-comment on column bi.versions.affected_issues is 'Live issues that say this version shows the fault.';

@@ -1,16 +1,16 @@
-create or replace view bi.workflow_attempts as
+create or replace view bi.workflow_attempts as -- Tries of runs of DAGs, one row each: a run that is retried under its id has one for each try that a sync saw.
 select
   s.name as source,
   t.dag_name,
   t.dag_run_id,
-  t.attempt::integer as attempt_number,
-  t.is_last,
-  t.gone_at is not null as is_gone,
+  t.attempt::integer as attempt_number, -- Which try of the run it is, from 1, of those that were seen: an engine shows the last one alone.
+  t.is_last, -- True for the last try, which bi.workflow_runs shows.
+  t.gone_at is not null as is_gone, -- True where the engine lost the run before the end of this try was seen.
   role.dag_role,
   t.status,
   t.state,
-  t.state in ('succeeded', 'failed', 'aborted') as is_over,
-  case when t.state in ('succeeded', 'failed', 'aborted') then t.state = 'succeeded' end as is_success,
+  t.state in ('succeeded', 'failed', 'aborted') as is_over, -- True once the try has ended.
+  case when t.state in ('succeeded', 'failed', 'aborted') then t.state = 'succeeded' end as is_success, -- Null until the try has ended.
   t.trigger_type,
   ops.shown_name(t.trigger_actor, t.trigger_actor) as trigger_actor,
   t.started_at,
@@ -18,12 +18,12 @@ select
   (
     case when t.finished_at >= t.started_at then extract(epoch from t.finished_at - t.started_at) end
   )::numeric(18,3) as duration_seconds,
-  late.seconds::numeric(18,3) as lateness_seconds,
+  late.seconds::numeric(18,3) as lateness_seconds, -- Seconds from when the run was due to its start; null for later tries, and where the engine does not say when it was due. May be summed, as for a mean.
   late.seconds > 60 as is_late,
-  began.run_at,
-  (began.run_at at time zone ops.reporting_time_zone())::date as start_date,
-  coalesce(t.finished_at, began.run_at) as ended_at,
-  t.error
+  began.run_at, -- When it started (UTC), else when it was queued, due, made or ended: the first of these that is known.
+  (began.run_at at time zone ops.reporting_time_zone())::date as start_date, -- Day of run_at in the reporting time zone.
+  coalesce(t.finished_at, began.run_at) as ended_at, -- When it ended (UTC), else run_at.
+  t.error -- Why it failed, where the engine gives a reason for the whole run.
 from (
   select
     r.source_id,
@@ -88,15 +88,3 @@ cross join lateral (
 cross join lateral (
   select coalesce(t.started_at, t.queued_at, t.scheduled_at, t.begun_at, t.finished_at) as run_at
 ) began;
-
-comment on view bi.workflow_attempts is 'Tries of runs of DAGs, one row each: a run that is retried under its id has one for each try that a sync saw.';
-comment on column bi.workflow_attempts.attempt_number is 'Which try of the run it is, from 1, of those that were seen: an engine shows the last one alone.';
-comment on column bi.workflow_attempts.is_last is 'True for the last try, which bi.workflow_runs shows.';
-comment on column bi.workflow_attempts.is_gone is 'True where the engine lost the run before the end of this try was seen.';
-comment on column bi.workflow_attempts.is_over is 'True once the try has ended.';
-comment on column bi.workflow_attempts.is_success is 'Null until the try has ended.';
-comment on column bi.workflow_attempts.lateness_seconds is 'Seconds from when the run was due to its start; null for later tries, and where the engine does not say when it was due. May be summed, as for a mean.';
-comment on column bi.workflow_attempts.run_at is 'When it started (UTC), else when it was queued, due, made or ended: the first of these that is known.';
-comment on column bi.workflow_attempts.start_date is 'Day of run_at in the reporting time zone.';
-comment on column bi.workflow_attempts.ended_at is 'When it ended (UTC), else run_at.';
-comment on column bi.workflow_attempts.error is 'Why it failed, where the engine gives a reason for the whole run.';

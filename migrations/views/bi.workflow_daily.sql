@@ -1,24 +1,24 @@
-create or replace view bi.workflow_daily as
+create or replace view bi.workflow_daily as -- How reliable each DAG was, day by day; one row per DAG and day with runs. Days are those of the reporting time zone.
 select
   g.source,
   g.dag_name,
   g.date_day,
-  g.runs,
-  g.succeeded,
-  g.failed,
-  g.aborted,
-  g.runs - g.succeeded - g.failed - g.aborted as unfinished,
+  g.runs, -- Runs that started on the day; a run that is retried under its id counts again on the day of each try that was seen.
+  g.succeeded, -- Runs that succeeded.
+  g.failed, -- Runs that failed.
+  g.aborted, -- Runs that were stopped.
+  g.runs - g.succeeded - g.failed - g.aborted as unfinished, -- Runs that have not ended, or whose end is unknown.
   round(
     g.succeeded::numeric / nullif(g.succeeded + g.failed + g.aborted, 0), 4
-  )::numeric(5,4) as success_ratio,
-  g.p50::numeric(18,3) as p50_duration_seconds,
-  g.p95::numeric(18,3) as p95_duration_seconds,
-  g.total::numeric(18,3) as total_duration_seconds,
+  )::numeric(5,4) as success_ratio, -- Succeeded by all that ended, 0 to 1; null if none did.
+  g.p50::numeric(18,3) as p50_duration_seconds, -- Median duration of those with a start and an end.
+  g.p95::numeric(18,3) as p95_duration_seconds, -- 95 of 100 took no longer.
+  g.total::numeric(18,3) as total_duration_seconds, -- All durations together.
   g.dag_role,
-  g.scheduled_runs,
-  g.late_runs,
-  g.p95_lateness::numeric(18,3) as p95_lateness_seconds,
-  g.retries
+  g.scheduled_runs, -- Runs whose lateness is known, see bi.workflow_attempts.lateness_seconds. May be summed.
+  g.late_runs, -- Of these, the ones that started more than a minute after they were due. May be summed.
+  g.p95_lateness::numeric(18,3) as p95_lateness_seconds, -- Of the scheduled runs 95 of 100 were no later; null if there are none. Not to be summed.
+  g.retries -- Of the runs those that are later tries: without them each run counts once. May be summed.
 from (
   select
     r.source,
@@ -40,18 +40,3 @@ from (
   where r.start_date is not null
   group by r.source, r.dag_name, r.dag_role, r.start_date
 ) g;
-
-comment on view bi.workflow_daily is 'How reliable each DAG was, day by day; one row per DAG and day with runs. Days are those of the reporting time zone.';
-comment on column bi.workflow_daily.runs is 'Runs that started on the day; a run that is retried under its id counts again on the day of each try that was seen.';
-comment on column bi.workflow_daily.succeeded is 'Runs that succeeded.';
-comment on column bi.workflow_daily.failed is 'Runs that failed.';
-comment on column bi.workflow_daily.aborted is 'Runs that were stopped.';
-comment on column bi.workflow_daily.unfinished is 'Runs that have not ended, or whose end is unknown.';
-comment on column bi.workflow_daily.success_ratio is 'Succeeded by all that ended, 0 to 1; null if none did.';
-comment on column bi.workflow_daily.p50_duration_seconds is 'Median duration of those with a start and an end.';
-comment on column bi.workflow_daily.p95_duration_seconds is '95 of 100 took no longer.';
-comment on column bi.workflow_daily.total_duration_seconds is 'All durations together.';
-comment on column bi.workflow_daily.scheduled_runs is 'Runs whose lateness is known, see bi.workflow_attempts.lateness_seconds. May be summed.';
-comment on column bi.workflow_daily.late_runs is 'Of these, the ones that started more than a minute after they were due. May be summed.';
-comment on column bi.workflow_daily.p95_lateness_seconds is 'Of the scheduled runs 95 of 100 were no later; null if there are none. Not to be summed.';
-comment on column bi.workflow_daily.retries is 'Of the runs those that are later tries: without them each run counts once. May be summed.';

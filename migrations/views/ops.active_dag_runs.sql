@@ -1,4 +1,4 @@
-create or replace view ops.active_dag_runs as
+create or replace view ops.active_dag_runs as -- What is in the way of a start of a pipeline: its requests, and the run of nightly or of the command line that holds it now.
 select pipeline, dag_run_id as run_id, case status when 'running' then 0 else 2 end as rank, seq
 from ops.dag_runs
 where status in ('queued', 'running', 'interrupted', 'lost')
@@ -9,6 +9,5 @@ join ops.runs r on r.run_id = v.run_id
 left join ops.dag_run_runs n on n.run_id = r.run_id
 where n.dag_run_id is not null or r.trigger = 'manual';
 
-comment on view ops.active_dag_runs is 'What is in the way of a start of a pipeline: its requests, and the run of nightly or of the command line that holds it now.';
 comment on column ops.active_dag_runs.rank is 'The smallest counts as the active one: what runs, before what waits.';
 comment on column ops.active_dag_runs.seq is 'Order within the same rank.';

@@ -1,4 +1,4 @@
-create or replace view ops.dag_run_asks as
+create or replace view ops.dag_run_asks as -- What each request to serve, and each run of the command line, was asked to do.
 select dag_run_id as run_id, pipeline, does, streams, window_from, window_to
 from ops.dag_runs
 union all
@@ -12,6 +12,5 @@ select
 from ops.runs
 where trigger = 'manual';
 
-comment on view ops.dag_run_asks is 'What each request to serve, and each run of the command line, was asked to do.';
 comment on column ops.dag_run_asks.window_from is 'A backfill: lower bound, inclusive (UTC).';
 comment on column ops.dag_run_asks.window_to is 'A backfill: upper bound, exclusive (UTC).';

@@ -1,24 +1,24 @@
-create or replace view ops.dag_run_list as
+create or replace view ops.dag_run_list as -- Requests to serve, and runs of the command line in the same shape.
 select
   d.run_id,
   d.pipeline,
   d.does,
-  d.trigger,
+  d.trigger, -- schedule, api or manual (the command line).
   d.status,
-  d.params,
+  d.params, -- As it was asked, e.g. FROM=2024-01-01 TO=2024-02-01.
   d.queued_at,
   d.started_at,
   d.finished_at,
-  d.runs::text[] as runs,
+  d.runs::text[] as runs, -- The runs that it became, see ops.runs.
   (select coalesce(sum(s.received), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as received,
   (select coalesce(sum(s.inserted + s.updated + s.deleted), 0) from ops.run_streams s
-    where s.run_id = any (d.runs))::float8 as changed,
-  (select coalesce(sum(s.rejected), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as rejected,
+    where s.run_id = any (d.runs))::float8 as changed, -- Rows inserted, updated or deleted so far.
+  (select coalesce(sum(s.rejected), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as rejected, -- Records that could not become rows.
   case when coalesce(d.error_code, d.error_message) is not null then
     jsonb_build_object('code', coalesce(d.error_code, 'internal'), 'message', coalesce(d.error_message, ''))
-  end as error,
-  d.stopping,
-  d.again_at
+  end as error, -- Code and message of the failure; null if there is none.
+  d.stopping, -- A stop was requested, and it has not ended yet.
+  d.again_at -- When a failed request is retried (UTC); null for every other.
 from (
   select
     dag_run_id as run_id, pipeline, does, trigger,
@@ -46,13 +46,3 @@ from (
   from ops.runs r
   where trigger = 'manual'
 ) d;
-
-comment on view ops.dag_run_list is 'Requests to serve, and runs of the command line in the same shape.';
-comment on column ops.dag_run_list.trigger is 'schedule, api or manual (the command line).';
-comment on column ops.dag_run_list.params is 'As it was asked, e.g. FROM=2024-01-01 TO=2024-02-01.';
-comment on column ops.dag_run_list.runs is 'The runs that it became, see ops.runs.';
-comment on column ops.dag_run_list.changed is 'Rows inserted, updated or deleted so far.';
-comment on column ops.dag_run_list.rejected is 'Records that could not become rows.';
-comment on column ops.dag_run_list.error is 'Code and message of the failure; null if there is none.';
-comment on column ops.dag_run_list.stopping is 'A stop was requested, and it has not ended yet.';
-comment on column ops.dag_run_list.again_at is 'When a failed request is retried (UTC); null for every other.';

@@ -1,13 +1,13 @@
-create or replace view ops.run_steps as
+create or replace view ops.run_steps as -- The streams of each run, and the slices that are being read now.
 select
   s.run_id,
   s.stream,
-  null as slice,
+  null as slice, -- What the slice covers, e.g. board_id 7 · 2024-01-01T00:00:00Z to now; null for the whole stream.
   case when s.status = 'running' then r.status else s.status end as status,
   s.started_at,
   s.received::float8 as received,
-  s.expected::float8 as expected,
-  0::bigint as slice_id,
+  s.expected::float8 as expected, -- The total, if it is known.
+  0::bigint as slice_id, -- The slice, see ops.slices; 0 for a stream.
   r.pipeline
 from ops.run_streams s
 join ops.runs r on r.run_id = s.run_id
@@ -31,8 +31,3 @@ from ops.slices l
 join ops.walks w on w.walk_id = l.walk_id
 join ops.runs r on r.run_id = l.run_id and r.status = 'running'
 where l.status = 'pending' and l.started_at is not null;
-
-comment on view ops.run_steps is 'The streams of each run, and the slices that are being read now.';
-comment on column ops.run_steps.slice is 'What the slice covers, e.g. board_id 7 · 2024-01-01T00:00:00Z to now; null for the whole stream.';
-comment on column ops.run_steps.expected is 'The total, if it is known.';
-comment on column ops.run_steps.slice_id is 'The slice, see ops.slices; 0 for a stream.';

@@ -1,12 +1,12 @@
-create or replace view ops.working_days as
+create or replace view ops.working_days as -- The days from 2010 to 2039 with the working time before each; one row per day. Working time at an instant: that before its day, and on a working day the seconds since starts_at. Between two instants it is the difference.
 select
   d.date_day,
-  d.is_working_day,
+  d.is_working_day, -- True when people work on it: by ops.is_working_day(date), and no holiday.
   d.holiday_name,
-  d.starts_at,
-  count(*) filter (where d.is_working_day) over until_this as working_day_number,
+  d.starts_at, -- When it begins (UTC).
+  count(*) filter (where d.is_working_day) over until_this as working_day_number, -- Working days since 2010, this day included.
   coalesce(sum(d.length_seconds) filter (where d.is_working_day) over before_this, 0)::double precision
-  as working_seconds_before
+  as working_seconds_before -- Seconds of the working days since 2010 before this day; a day on which clocks change has 23 or 25 hours.
 from (
   select
     c.date_day,
@@ -24,9 +24,3 @@ from (
 window
   until_this as (order by d.date_day rows between unbounded preceding and current row),
   before_this as (order by d.date_day rows between unbounded preceding and 1 preceding);
-
-comment on view ops.working_days is 'The days from 2010 to 2039 with the working time before each; one row per day. Working time at an instant: that before its day, and on a working day the seconds since starts_at. Between two instants it is the difference.';
-comment on column ops.working_days.is_working_day is 'True when people work on it: by ops.is_working_day(date), and no holiday.';
-comment on column ops.working_days.starts_at is 'When it begins (UTC).';
-comment on column ops.working_days.working_day_number is 'Working days since 2010, this day included.';
-comment on column ops.working_days.working_seconds_before is 'Seconds of the working days since 2010 before this day; a day on which clocks change has 23 or 25 hours.';

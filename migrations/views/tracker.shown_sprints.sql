@@ -1,4 +1,4 @@
-create or replace view tracker.shown_sprints as
+create or replace view tracker.shown_sprints as -- Sprints as bi shows them, with the columns of tracker.sprints: one that no board lists and an issue names as closed is closed, at the time that the issue says.
 select
   s.source_id, s.id, s.name, case when c.is_closed then 'closed' else s.state end as state, s.board_id, s.goal,
   s.created_at, s.start_at, s.end_at,
@@ -23,5 +23,3 @@ cross join lateral (
     select from tracker.board_sprints l where l.source_id = s.source_id and l.sprint_id = s.id
   ) as is_closed
 ) c;
-
-comment on view tracker.shown_sprints is 'Sprints as bi shows them, with the columns of tracker.sprints: one that no board lists and an issue names as closed is closed, at the time that the issue says.';

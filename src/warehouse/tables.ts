@@ -180,18 +180,22 @@ const withColumns = (text: string, folder: URL): string =>
     return columns.replace(/^/gm, `${table}.`).replaceAll('\n', ',\n  ');
   });
 
-const createTable = /^create .*?table (?:if not exists )?([\w.]+) \( -- (.+)\n([\s\S]*?)^\);$/gm;
-const column = /^ {2}(\w+) (?:.|\n(?! {2}\w))*?(?<=\S) -- (.+)$/gm;
+const created = /^create .*?(table|view) (?:if not exists )?([\w.]+).*? -- (.+)\n([\s\S]*?);$/gm;
+/** A column of a table begins a line, one of a view ends it. */
+const columnOf = {
+  table: /^ {2}(\w+) (?:.|\n(?! {2}\w))*?(?<=\S) -- (.+)$/gm,
+  view: /^(?! *--).*?(\w+),? -- (.+)$/gm,
+};
 
-/** Adds the statements for the comments in `create table`: one behind the bracket is of the table, one behind a column is of the column. */
+/** Adds the statements for the comments behind the first line of `create table` and `create view`, and behind their columns. */
 const withComments = (text: string): string =>
-  text.replace(createTable, (statement, table, about, columns: string) =>
+  text.replace(created, (statement, kind: keyof typeof columnOf, name, about, columns: string) =>
     [
       statement,
-      `comment on table ${table} is ${literal(about)};`,
+      `comment on ${kind} ${name} is ${literal(about)};`,
       ...columns
-        .matchAll(column)
-        .map(([, name, meaning = '']) => `comment on column ${table}.${name} is ${literal(meaning)};`),
+        .matchAll(columnOf[kind])
+        .map(([, column, meaning = '']) => `comment on column ${name}.${column} is ${literal(meaning)};`),
     ].join('\n'),
   );
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { shippedTables } from '../../../src/connectors/index.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { migrate } from '../../../src/warehouse/migrate.ts';
+import { viewsIn } from '../../../src/warehouse/tables.ts';
 import { asOwner, databaseUrl } from '../../support/postgres.ts';
 import { lints } from './lints.ts';
 import { changeColumns, issueColumns, loadVocabulary, reading, readWhole, relations } from './reading.ts';
@@ -13,7 +14,8 @@ const page = fs.readFileSync(new URL('../../../docs/warehouse.md', import.meta.u
 const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
 const [grants = '', ...questions] = blocks;
 
-const files = fs.readdirSync(new URL('../../../migrations/views/', import.meta.url));
+const folder = new URL('../../../migrations/views/', import.meta.url);
+const files = fs.readdirSync(folder);
 const views = files.filter((file) => file.endsWith('.sql'));
 const promised = views.flatMap((file) => /^bi\.(\w+)\.sql$/.exec(file)?.[1] ?? []).sort();
 
@@ -39,12 +41,11 @@ test('a meaning that several views share is written once', async () => {
   await shows(unused, []);
   await shows(repeated, []);
   const shared = await read('select distinct column_name from ops.meanings');
-  const saidByViews = views.flatMap((file) => {
-    const text = fs.readFileSync(new URL(`../../../migrations/views/${file}`, import.meta.url), 'utf8');
-    return [...text.matchAll(/comment on column (\w+\.\w+\.(\w+)) is/g)].filter(([, , name]) =>
+  const saidByViews = viewsIn(folder).flatMap(({ text }) =>
+    [...text.matchAll(/comment on column (\w+\.\w+\.(\w+)) is/g)].filter(([, , name]) =>
       shared.includes(name ?? ''),
-    );
-  });
+    ),
+  );
   expect(saidByViews).toEqual([]);
 });
 

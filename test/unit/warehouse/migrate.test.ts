@@ -248,7 +248,7 @@ test('an empty database gets the schema, with a comment on everything', async ()
   expect(rows).toEqual([]);
 });
 
-test('a comment behind a table or a column is the one that the warehouse shows', async () => {
+test('a comment behind a table, a view or a column is the one that the warehouse shows', async () => {
   const things = `create unlogged table if not exists public.things ( -- All of one's things.
   -- Of no column.
   id bigint primary key, -- Id -- or name.
@@ -257,15 +257,33 @@ test('a comment behind a table or a column is the one that the warehouse shows',
   note text,
   size integer -- How big it is.
 );`;
-  await migrate(database.warehouse, [], { folder: folder({ '0001_things': things }) });
-  const comments = `select concat_ws(': ', a.attname, d.description) from pg_description d
-    left join pg_attribute a on a.attrelid = d.objoid and a.attnum = d.objsubid and a.attnum > 0
-    where d.objoid = 'public.things'::regclass order by d.objsubid`;
-  expect(await rowsOf(comments)).toEqual([
+  const big = `create or replace view public.big_things with (security_barrier) as -- Big ones.
+select
+  t.id, -- Of the thing.
+  -- Of no column.
+  t.kind,
+  case
+    when t.size > 10 then 'huge'
+  end as how_big -- Huge, or null.
+from public.things t
+where t.size > 5;`;
+  await migrate(database.warehouse, [], {
+    folder: folder({ '0001_things': things, 'views/public.big_things': big }),
+  });
+  const comments = (of: string) =>
+    rowsOf(`select concat_ws(': ', a.attname, d.description) from pg_description d
+      left join pg_attribute a on a.attrelid = d.objoid and a.attnum = d.objsubid and a.attnum > 0
+      where d.objoid = '${of}'::regclass order by d.objsubid`);
+  expect(await comments('public.things')).toEqual([
     "All of one's things.",
     'id: Id -- or name.',
     'kind: Kind: a or b.',
     'size: How big it is.',
+  ]);
+  expect(await comments('public.big_things')).toEqual([
+    'Big ones.',
+    'id: Of the thing.',
+    'how_big: Huge, or null.',
   ]);
 });
 
