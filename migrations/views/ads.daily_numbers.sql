@@ -25,41 +25,25 @@ select
   round((r.completes)::numeric / nullif(r.starts, 0), 6)::numeric(28,6) as completion_ratio,
   round((r.revenue)::numeric / nullif(r.spend, 0), 4)::numeric(28,4) as return_on_ad_spend_ratio,
   r.return_on_ad_spend_suppressed as is_return_on_ad_spend_suppressed,
-  (
-    case when abs(r.video_expand_rate) < 1e21 then r.video_expand_rate end
-  )::numeric(28,6) as video_expand_ratio,
-  (
-    case when abs(r.conversion_rate) < 1e21 then r.conversion_rate end
-  )::numeric(28,6) as listener_conversion_ratio,
-  (
-    case when abs(r.new_listener_conversion_rate) < 1e21 then r.new_listener_conversion_rate end
-  )::numeric(28,6) as new_listener_conversion_ratio,
-  (
-    case when abs(r.streams_per_user) < 1e21 then r.streams_per_user end
-  )::numeric(28,6) as streams_per_listener,
-  (
-    case when abs(r.streams_per_new_listener) < 1e21 then r.streams_per_new_listener end
-  )::numeric(28,6) as streams_per_new_listener,
-  (case when abs(r.intent_rate) < 1e21 then r.intent_rate end)::numeric(28,6) as intent_ratio,
-  (case when abs(r.e_cpcl) < 1e21 then r.e_cpcl end)::numeric(28,6) as cost_per_completed_listen,
-  (
-    case when abs(r.average_order_value) < 1e21 then r.average_order_value end
-  )::numeric(28,6) as average_order_value,
+  ops.shown_decimal(r.video_expand_rate)::numeric(28,6) as video_expand_ratio,
+  ops.shown_decimal(r.conversion_rate)::numeric(28,6) as listener_conversion_ratio,
+  ops.shown_decimal(r.new_listener_conversion_rate)::numeric(28,6) as new_listener_conversion_ratio,
+  ops.shown_decimal(r.streams_per_user)::numeric(28,6) as streams_per_listener,
+  ops.shown_decimal(r.streams_per_new_listener)::numeric(28,6) as streams_per_new_listener,
+  ops.shown_decimal(r.intent_rate)::numeric(28,6) as intent_ratio,
+  ops.shown_decimal(r.e_cpcl)::numeric(28,6) as cost_per_completed_listen,
+  ops.shown_decimal(r.average_order_value)::numeric(28,6) as average_order_value,
   r.average_order_value_suppressed as is_average_order_value_suppressed,
-  (
-    case when abs(r.customer_acquisition_cost) < 1e21 then r.customer_acquisition_cost end
-  )::numeric(28,6) as customer_acquisition_cost,
+  ops.shown_decimal(r.customer_acquisition_cost)::numeric(28,6) as customer_acquisition_cost,
   r.customer_acquisition_cost_suppressed as is_customer_acquisition_cost_suppressed,
-  (case when abs(r.cost_per_lead) < 1e21 then r.cost_per_lead end)::numeric(28,6) as cost_per_lead,
+  ops.shown_decimal(r.cost_per_lead)::numeric(28,6) as cost_per_lead,
   r.cost_per_lead_suppressed as is_cost_per_lead_suppressed,
   r.reach as reach_day,
   round((r.impressions)::numeric / nullif(r.reach, 0), 4)::numeric(28,4) as frequency_day,
   r.listeners as listeners_day,
   r.new_listeners as new_listeners_day,
   r.paid_listens_reach as paid_listens_reach_day,
-  (
-    case when abs(r.paid_listens_frequency) < 1e21 then r.paid_listens_frequency end
-  )::numeric(28,6) as paid_listens_frequency_day,
+  ops.shown_decimal(r.paid_listens_frequency)::numeric(28,6) as paid_listens_frequency_day,
   r.is_final,
   r._synced_at as synced_at
 from ads.report_daily r

@@ -3,7 +3,7 @@ select
   s.name as source,
   ac.id as ad_account_id,
   ac.name as ad_account_name,
-  ac.status,
+  ac.status, -- Status as the platform names it, e.g. ACTIVE.
   ac.currency_code as currency,
   ac.country_code, -- ISO 3166-1 alpha-2 country.
   ac.industry, -- Industry as listed.

@@ -6,7 +6,7 @@ select
   ac.name as ad_account_name,
   h.changed_at,
   (h.changed_at at time zone ops.reporting_time_zone())::date as changed_date,
-  h.entity_type,
+  h.entity_type, -- What was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.
   h.entity_id,
   h.entity_name,
   h.operation, -- CREATED, CHANGED or REMOVED.

@@ -9,7 +9,7 @@ select
   r.entity_name,
   m.metric, -- Metric as the platform names it.
   m.value #>> '{}' as exact_value, -- The number as the platform gave it; -5 where it hides 1 to 4.
-  (case when abs(n.value) < 1e21 then n.value end)::numeric(28,6) as metric_value -- The number, rounded to a millionth; null if it is beyond 21 digits. Whether it may be summed depends on the metric.
+  ops.shown_decimal(n.value)::numeric(28,6) as metric_value -- The number, rounded to a millionth; null if it is beyond 21 digits. Whether it may be summed depends on the metric.
 from ads.report_daily r
 join ops.sources s on s.source_id = r.source_id
 left join ads.ad_accounts ac on ac.source_id = r.source_id and ac.id = r.ad_account_id

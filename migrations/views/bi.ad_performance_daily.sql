@@ -14,12 +14,7 @@ select
   n.entity_id as ad_id,
   coalesce(a.name, n.entity_name) as ad_name,
   n.{daily_numbers},
-  n.is_page_views_suppressed as page_views_suppressed,
-  n.is_leads_suppressed as leads_suppressed,
-  n.is_add_to_cart_suppressed as add_to_cart_suppressed,
-  n.is_purchases_suppressed as purchases_suppressed,
-  n.is_sign_ups_suppressed as sign_ups_suppressed,
-  n.is_revenue_suppressed as revenue_suppressed,
+  n.{deprecated},
   a.asset_id, -- The creative of the ad, see bi.assets.
   x.name as asset_name
 from ads.daily_numbers n

@@ -3,7 +3,7 @@ select
   s.name as source,
   v.id as ad_set_id,
   st.name as ad_set_name,
-  v.status,
+  v.status, -- Status at the time.
   coalesce(v.budget_currency, ac.currency_code) as currency,
   v.budget, -- Budget at the time, in units of currency; a day or the lifetime, see budget_type.
   v.budget_type,

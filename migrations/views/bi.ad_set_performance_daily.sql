@@ -11,7 +11,7 @@ select
   n.entity_id as ad_set_id,
   coalesce(st.name, n.entity_name) as ad_set_name,
   st.asset_format,
-  coalesce(st.status, n.entity_status) as status,
+  coalesce(st.status, n.entity_status) as status, -- Status of the ad set today.
   n.{daily_numbers}
 from ads.daily_numbers n
 left join ads.ad_sets st on st.source_id = n.source_id and st.id = n.entity_id

@@ -7,13 +7,13 @@ select
   x.name as asset_name,
   x.type as asset_type,
   x.subtype, -- Kind within the type, e.g. USER_UPLOADED_AUDIO.
-  x.status,
-  coalesce(x.archived, false) as is_archived,
+  x.status, -- ERROR, PROCESSING, READY or WAITING_UPLOAD.
+  coalesce(x.archived, false) as is_archived, -- True for archived ones.
   x._deleted_at is not null as is_deleted, -- True once the platform no longer lists it.
   x.url, -- Address of the file.
   x.thumbnail_url, -- Video: address of a still.
   x.file_type, -- File format, e.g. MP3, MP4, PNG.
-  (x.duration_ms / 1000.0)::numeric(28,3) as duration_seconds,
+  (x.duration_ms / 1000.0)::numeric(28,3) as duration_seconds, -- Duration in seconds; null for images and until it is processed.
   x.width as width_pixels, -- Width in pixels.
   x.height as height_pixels, -- Height in pixels.
   x.aspect_ratio, -- Aspect ratio as the platform names it, e.g. SQUARE.

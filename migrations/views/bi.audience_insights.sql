@@ -2,7 +2,7 @@ create or replace view bi.audience_insights as -- Who heard it: lifetime numbers
 select
   s.name as source,
   i.entity_type,
-  i.entity_id,
+  i.entity_id, -- Campaign or ad set id.
   case i.entity_type when 'CAMPAIGN' then c.name else st.name end as entity_name,
   i.dimension, -- What the audience is divided by, e.g. AGE, GENDER, COUNTRY.
   i.value as dimension_value, -- The part of the audience, e.g. 18-24; empty where the platform names none.

@@ -9,7 +9,7 @@ select
   a.type as audience_type, -- CUSTOM or LOOKALIKE.
   a.subtype, -- Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.
   a.category, -- Category, e.g. ARTIST_AFFINITY.
-  a.status,
+  a.status, -- Status as the platform names it, e.g. LIVE, PROCESSING, ARCHIVED.
   a.size_min, -- Lower end of the estimated number of people; never sum it: audiences overlap.
   a.size_max, -- Upper end of the estimated number of people; never sum it: audiences overlap.
   a.seed_audience_id, -- Of lookalikes: the audience it resembles.

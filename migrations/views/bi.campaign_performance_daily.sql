@@ -8,14 +8,9 @@ select
   n.entity_id as campaign_id,
   coalesce(c.name, n.entity_name) as campaign_name,
   c.objective,
-  coalesce(c.status, n.entity_status) as status,
+  coalesce(c.status, n.entity_status) as status, -- Status of the campaign today.
   n.{daily_numbers},
-  n.is_page_views_suppressed as page_views_suppressed,
-  n.is_leads_suppressed as leads_suppressed,
-  n.is_add_to_cart_suppressed as add_to_cart_suppressed,
-  n.is_purchases_suppressed as purchases_suppressed,
-  n.is_sign_ups_suppressed as sign_ups_suppressed,
-  n.is_revenue_suppressed as revenue_suppressed
+  n.{deprecated}
 from ads.daily_numbers n
 left join ads.campaigns c on c.source_id = n.source_id and c.id = n.entity_id
 where n.entity_type = 'CAMPAIGN';

@@ -5,7 +5,7 @@ select
   ac.name as ad_account_name,
   c.id as campaign_id,
   c.name as campaign_name,
-  c.status,
+  c.status, -- Status as the platform names it, e.g. ACTIVE, ARCHIVED.
   c.objective,
   c.delivery_goal_group, -- Group of delivery goals.
   c.created_at,

@@ -6,7 +6,7 @@ select
   d.record_name, -- Key of an issue or a project, name of what has one, name or pseudonym of a person, DAG of a run or step; null otherwise.
   d.deleted_at, -- When it was found to be gone (UTC).
   (d.deleted_at at time zone ops.reporting_time_zone())::date as deleted_date, -- Day of deleted_at in the reporting time zone.
-  d.run_id::text as run_id
+  d.run_id::text as run_id -- The run that found it to be gone, see bi.sync_runs.run_id.
 from (
   select source_id, 'tracker.projects', id::text, key, _deleted_at, _run_id from tracker.projects
   union all

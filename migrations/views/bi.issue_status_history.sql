@@ -7,7 +7,7 @@ select
   p.key as project_key,
   t.name as issue_type,
   h.sequence::bigint as status_sequence, -- Place of the stay in the life of the issue, from 0.
-  coalesce(st.name, h.status_text, '(status ' || h.status_ref || ')', '(unknown)') as status,
+  coalesce(st.name, h.status_text, '(status ' || h.status_ref || ')', '(unknown)') as status, -- Status of the stay, by its name of today; if it no longer exists, by its name at the time.
   h.status_ref as status_id, -- Id of the status.
   h.category as status_category, -- todo, in_progress, done, or unknown: the status is no longer known to the source, or it does not say.
   h.previous_category as previous_status_category, -- Category of the stay before; null for the first.

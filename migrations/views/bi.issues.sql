@@ -6,10 +6,10 @@ select
   i.summary, -- Title line.
   i.project_id::text as project_id,
   p.key as project_key,
-  p.name as project_name,
+  p.name as project_name, -- Name of the project.
   t.name as issue_type,
   t.subtask as is_subtask, -- True for types of sub-tasks; null if the type is not known.
-  coalesce(st.name, '(status ' || i.status_id || ')') as status,
+  coalesce(st.name, '(status ' || i.status_id || ')') as status, -- Status today.
   coalesce(st.category, 'unknown') as status_category, -- todo, in_progress, done, or unknown where the source does not say.
   pr.name as priority, -- Priority.
   pr.rank as priority_rank, -- Place of the priority in the order of the source; smaller is more urgent.

@@ -2,7 +2,7 @@ create or replace view bi.late_nights as -- How the sync of each night went, and
 select
   x.source,
   x.night_date, -- Day in the reporting time zone on which the sync began, or should have.
-  coalesce(x.status, 'missing') as status,
+  coalesce(x.status, 'missing') as status, -- Of the last sync of the night, see bi.sync_runs.status: succeeded, partly_failed (a stream failed or a receipt does not match), failed, running, …; missing: none began.
   coalesce(
     coalesce(x.complete_at, now()) > x.promised_at, x.complete_at is null and x.status is distinct from 'running'
   ) as is_late,
@@ -18,9 +18,9 @@ select
       and t.does in ('sync', 'full')
       and (t.scheduled_for at time zone ops.reporting_time_zone())::date = x.night_date
   ) as scheduled_at, -- When its schedule, or that of nightly, was first due that day (UTC); null where something else starts the syncs.
-  x.started_at,
-  x.finished_at,
-  extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
+  x.started_at, -- When the first sync of the night began (UTC); null if it is missing.
+  x.finished_at, -- When the first complete sync ended (UTC), else when the last one ended; null while none has.
+  extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds, -- Seconds from started_at to finished_at, pauses between several syncs included.
   coalesce(x.runs, 0) as runs, -- Syncs that began that day. May be summed.
   coalesce(x.failed_runs, 0) as failed_runs -- Of these, the ones that did not succeed. May be summed.
 from (

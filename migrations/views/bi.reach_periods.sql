@@ -8,7 +8,7 @@ select
   r.entity_id,
   coalesce(
     ad.name, st.name, c.name, case r.entity_type when 'AD_ACCOUNT' then ac.name end, r.entity_name
-  ) as entity_name,
+  ) as entity_name, -- Name of the entity.
   r.period, -- LIFETIME: from the first delivery up to the capture. LAST_7_DAYS, LAST_30_DAYS: those before the capture. A month as 2026-06: a calendar month (UTC), up to the capture.
   r.start_at as period_start_at, -- Beginning of the period (UTC), where the platform gives it.
   r.end_at as period_end_at, -- End of the period (UTC), exclusive, where the platform gives it.

@@ -14,17 +14,12 @@ select
   end as entity_name,
   v.day as date_day,
   v.metric, -- The number that changed, e.g. spend (in units of currency), impressions.
-  (case when abs(v.old_value) < 1e21 then v.old_value end)::numeric(28,6) as old_value, -- What it was, to six decimals; null if there was nothing.
-  (case when abs(v.new_value) < 1e21 then v.new_value end)::numeric(28,6) as new_value, -- What it became, to six decimals; null if it went away.
-  (
-    case
-      when abs((coalesce(v.new_value, 0) - coalesce(v.old_value, 0))) < 1e21
-        then (coalesce(v.new_value, 0) - coalesce(v.old_value, 0))
-    end
-  )::numeric(28,6) as difference, -- new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.
+  ops.shown_decimal(v.old_value)::numeric(28,6) as old_value, -- What it was, to six decimals; null if there was nothing.
+  ops.shown_decimal(v.new_value)::numeric(28,6) as new_value, -- What it became, to six decimals; null if it went away.
+  ops.shown_decimal(coalesce(v.new_value, 0) - coalesce(v.old_value, 0))::numeric(28,6) as difference, -- new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.
   v.seen_at, -- When the change was seen (UTC).
   (v.seen_at at time zone ops.reporting_time_zone())::date - v.day as days_later, -- How many days after the day itself it was seen.
-  v._run_id::text as run_id,
+  v._run_id::text as run_id, -- The run that saw it, see bi.sync_runs.run_id.
   (v.seen_at at time zone ops.reporting_time_zone())::date as seen_date -- Day on which the change was seen, in the reporting time zone.
 from ads.report_revisions v
 join ops.sources s on s.source_id = v.source_id

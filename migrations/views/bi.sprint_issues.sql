@@ -4,7 +4,7 @@ select
   f.sprint_id::text as sprint_id, -- Sprint id, see bi.sprints.sprint_id.
   sp.name as sprint_name,
   sp.state as sprint_state,
-  sp.board_id::text as board_id,
+  sp.board_id::text as board_id, -- Id of the board the sprint was created on.
   i.id::text as issue_id,
   i.key as issue_key,
   i.project_id::text as project_id,

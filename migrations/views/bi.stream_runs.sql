@@ -1,14 +1,14 @@
 create or replace view bi.stream_runs as -- What each run did for each stream, with its receipt; one row per run and stream.
 select
-  x.run_id::text as run_id,
+  x.run_id::text as run_id, -- The run, see bi.sync_runs.run_id.
   s.name as source,
   r.pipeline,
   r.kind as run_kind,
   x.stream,
-  x.status,
+  x.status, -- ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, attention or running.
   ops.shown_message(s.kind, x.reason) as reason, -- Why it is not ok; of a tracker without keys and ids of issues.
-  x.started_at,
-  x.finished_at,
+  x.started_at, -- When the run began with the stream (UTC).
+  x.finished_at, -- When it was done with it (UTC); null while running.
   (x.started_at at time zone ops.reporting_time_zone())::date as started_date, -- Day of started_at in the reporting time zone.
   extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
   x.slices, -- Slices read to their end.

@@ -1,13 +1,13 @@
 create or replace view bi.sync_runs as -- Runs of the pipelines; one row per run.
 select
-  r.run_id::text as run_id,
+  r.run_id::text as run_id, -- Run id.
   s.name as source,
   r.pipeline,
   r.kind as run_kind,
   r.trigger as trigger_type,
-  r.status,
+  r.status, -- running, succeeded, partly_failed, failed, interrupted (asked to stop), lost (its process died) or needs_attention.
   r.started_at,
-  r.finished_at,
+  r.finished_at, -- When it ended (UTC); null while running.
   (r.started_at at time zone ops.reporting_time_zone())::date as started_date, -- Day on which it began, in the reporting time zone.
   extract(epoch from r.finished_at - r.started_at)::double precision as duration_seconds,
   coalesce(x.streams, 0) as streams,

@@ -7,7 +7,7 @@ select
   p.key as project_key,
   v.description as version_description, -- What the version is for.
   v.released as is_released, -- True when it was released.
-  v.archived as is_archived,
+  v.archived as is_archived, -- True when it was archived.
   v.start_date, -- Day on which work on it starts; a calendar day without a time zone.
   v.release_date, -- Day of release, planned or real; a calendar day without a time zone.
   coalesce(

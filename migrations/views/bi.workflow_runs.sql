@@ -22,7 +22,7 @@ select
   r.worker_id, -- The worker that ran it.
   r.scheduled_at, -- The tick of the schedule it belongs to (UTC).
   r.queued_at,
-  r.started_at,
+  r.started_at, -- When it (last) started (UTC).
   r.finished_at,
   (
     case when r.finished_at >= r.started_at then extract(epoch from r.finished_at - r.started_at) end

@@ -7,14 +7,14 @@ select
   t.occurrence, -- 0; counts on where a run has several steps of one name.
   t.position as step_position, -- Place among the steps of its run, from 0; handlers come last.
   t.kind, -- step, or which handler it is.
-  t.status,
+  t.status, -- Status in the words of the engine.
   t.state,
   case when t.state in ('succeeded', 'failed', 'aborted') then t.state = 'succeeded' end as is_success, -- Null until the step has ended.
   t.started_at,
   t.finished_at,
   (
     case when t.finished_at >= t.started_at then extract(epoch from t.finished_at - t.started_at) end
-  )::numeric(18,3) as duration_seconds,
+  )::numeric(18,3) as duration_seconds, -- From start to end.
   t.retry_count as retries, -- How often it was tried again.
   t.error, -- Why it failed.
   r.status as run_status, -- Status of the run it belongs to.

@@ -9,7 +9,7 @@ select
   t.name as issue_type,
   w.author_id, -- Who did the work, see bi.users.user_id.
   ops.shown_name(u.display_name, u.id) as author_name, -- Who did the work, as shown.
-  w.started_at,
+  w.started_at, -- When the work began (UTC).
   (
     w.started_at at time zone case
       when u.time_zone in (select z.name from pg_timezone_names z) then u.time_zone

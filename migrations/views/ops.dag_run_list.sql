@@ -4,11 +4,11 @@ select
   d.pipeline,
   d.does,
   d.trigger, -- schedule, api or manual (the command line).
-  d.status,
+  d.status, -- As ops.dag_runs.status; stuck if it runs without progress.
   d.params, -- As it was asked, e.g. FROM=2024-01-01 TO=2024-02-01.
   d.queued_at,
-  d.started_at,
-  d.finished_at,
+  d.started_at, -- When a worker first took it up (UTC).
+  d.finished_at, -- When it was over (UTC); null before.
   d.runs::text[] as runs, -- The runs that it became, see ops.runs.
   (select coalesce(sum(s.received), 0) from ops.run_streams s where s.run_id = any (d.runs))::float8 as received,
   (select coalesce(sum(s.inserted + s.updated + s.deleted), 0) from ops.run_streams s

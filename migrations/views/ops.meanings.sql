@@ -1,5 +1,5 @@
--- Meanings of columns, by name. A name is here if two views mean the same by it; all other columns are explained in the
--- file of their view. `*` is for views that no other row of the name lists.
+-- Meanings of columns that several views share, by name. `*` is for views that no other row of the name lists. Columns
+-- without a row are explained in the file of their view.
 create or replace view ops.meanings as
 select column_name, views, meaning
 from (
@@ -26,8 +26,6 @@ from (
     ('assignee_name', '*', 'The assignee, as shown.'),
     ('average_order_value', '*', 'Revenue by purchases in units of currency, as reported; null if not reported or hidden; never sum or average it.'),
     ('board_id', 'bi.sprint_burndown_daily bi.sprints', 'Id of the board it was created on.'),
-    ('board_id', 'bi.boards', 'Board id.'),
-    ('board_id', 'bi.sprint_issues', 'Id of the board the sprint was created on.'),
     ('board_name', '*', 'Name of that board.'),
     ('board_name', 'bi.boards', 'Name.'),
     ('budget_type', '*', 'DAILY or LIFETIME.'),
@@ -70,7 +68,6 @@ from (
     ('date_day', '*', 'Day of the platform''s report, UTC; never shifted to another time zone.'),
     ('date_day', 'bi.cumulative_flow_daily bi.sprint_burndown_daily', 'The day in the reporting time zone; see bi.calendar.'),
     ('date_day', 'bi.ad_performance_hourly', 'Day of the hour in UTC.'),
-    ('date_day', 'bi.calendar', 'The day.'),
     ('date_day', 'bi.report_revisions', 'The day whose number changed, UTC.'),
     ('date_day', 'bi.workflow_daily', 'Day in the reporting time zone on which the runs started (or were queued, if they did not start).'),
     ('date_day', 'ops.working_days', 'The day, in the reporting time zone.'),
@@ -79,9 +76,6 @@ from (
     ('done_date', '*', 'Day of done_at in the reporting time zone.'),
     ('duration_seconds', 'bi.stream_runs bi.sync_runs', 'How long it took, in seconds; null while running.'),
     ('duration_seconds', 'bi.workflow_attempts bi.workflow_runs', 'From start to end; null while it runs, or if its stated end is before its start.'),
-    ('duration_seconds', 'bi.assets', 'Duration in seconds; null for images and until it is processed.'),
-    ('duration_seconds', 'bi.late_nights', 'Seconds from started_at to finished_at, pauses between several syncs included.'),
-    ('duration_seconds', 'bi.workflow_steps', 'From start to end.'),
     ('end_at', '*', 'When delivery is planned to end (UTC).'),
     ('end_at', 'bi.sprints', 'When it is planned to end (UTC).'),
     ('entity_id', 'ads.daily_numbers ads.report_entities', 'The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.'),
@@ -89,21 +83,13 @@ from (
     ('entity_id', 'bi.ad_extra_metrics bi.reach_periods', 'Id of the entity.'),
     ('entity_id', 'ads.insight_questions', 'The entity: id in ads.campaigns or ads.ad_sets.'),
     ('entity_id', 'ads.total_periods', 'The account or campaign.'),
-    ('entity_id', 'bi.audience_insights', 'Campaign or ad set id.'),
     ('entity_name', 'bi.ad_change_history bi.audience_insights bi.report_revisions', 'Its name.'),
     ('entity_name', 'ads.daily_numbers bi.ad_extra_metrics', 'Its name when the report was read.'),
-    ('entity_name', 'bi.reach_periods', 'Name of the entity.'),
     ('entity_type', 'ads.daily_numbers ads.report_entities bi.ad_extra_metrics bi.reach_periods bi.report_revisions', 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.'),
     ('entity_type', 'ads.insight_questions bi.audience_insights', 'CAMPAIGN or AD_SET.'),
     ('entity_type', 'ads.report_levels', 'A level that reports are requested at: AD_ACCOUNT, CAMPAIGN, AD_SET or AD.'),
     ('entity_type', 'ads.total_periods', 'AD_ACCOUNT or CAMPAIGN.'),
-    ('entity_type', 'bi.ad_change_history', 'What was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.'),
     ('finished_at', 'bi.workflow_attempts bi.workflow_runs bi.workflow_steps', 'When it ended (UTC).'),
-    ('finished_at', 'bi.late_nights', 'When the first complete sync ended (UTC), else when the last one ended; null while none has.'),
-    ('finished_at', 'bi.receipts', 'When it was finished (UTC); null before.'),
-    ('finished_at', 'bi.stream_runs', 'When it was done with it (UTC); null while running.'),
-    ('finished_at', 'bi.sync_runs', 'When it ended (UTC); null while running.'),
-    ('finished_at', 'ops.dag_run_list', 'When it was over (UTC); null before.'),
     ('first_quartiles', '*', 'Times a quarter was played; adds up over rows of this view.'),
     ('frequency_day', '*', 'Impressions by reach of this day; never sum or average it.'),
     ('from_kind', '*', 'Whose text it is: campaign, dag_run or issue.'),
@@ -114,8 +100,6 @@ from (
     ('is_active', '*', 'False for deactivated accounts; null if the source does not say.'),
     ('is_add_to_cart_suppressed', '*', 'True where add_to_cart is hidden because it is 1 to 4.'),
     ('is_archived', 'bi.project_summary bi.projects', 'True when the project is archived.'),
-    ('is_archived', 'bi.assets', 'True for archived ones.'),
-    ('is_archived', 'bi.versions', 'True when it was archived.'),
     ('is_average_order_value_suppressed', '*', 'True where average_order_value is hidden because what it is made of is 1 to 4.'),
     ('is_cost_per_lead_suppressed', '*', 'True where cost_per_lead is hidden because what it is made of is 1 to 4.'),
     ('is_custom_event_1_suppressed', '*', 'True where custom_event_1 is hidden because it is 1 to 4.'),
@@ -165,7 +149,6 @@ from (
     ('pipeline', 'bi.stream_runs bi.sync_runs ops.active_dag_runs', 'The pipeline.'),
     ('pipeline', 'ops.dag_run_asks ops.dag_run_list', 'The pipeline, or nightly for all of them.'),
     ('pipeline', 'ops.live_runs', 'Its pipeline.'),
-    ('pipeline', 'ops.run_steps', 'The pipeline of the run.'),
     ('products', '*', 'Product views credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('project_id', '*', 'Id of the project the issue is in today; stable.'),
     ('project_id', 'bi.components bi.versions', 'Id of the project it belongs to.'),
@@ -176,8 +159,6 @@ from (
     ('project_key', 'bi.project_summary bi.projects', 'Project key as issue keys begin with it, e.g. PROJ.'),
     ('project_key', 'bi.boards', 'Key of that project.'),
     ('project_name', 'bi.project_summary bi.projects', 'Name.'),
-    ('project_name', 'bi.boards', 'Name of that project.'),
-    ('project_name', 'bi.issues', 'Name of the project.'),
     ('purchases', '*', 'Purchases credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('purchases_suppressed', '*', 'DEPRECATED, use is_purchases_suppressed: the same.'),
     ('queued_at', '*', 'When it was queued (UTC).'),
@@ -206,11 +187,6 @@ from (
     ('rows_updated', '*', 'Records whose row changed.'),
     ('run_id', 'ops.dag_run_asks ops.dag_run_list', 'Id of the request; manual- and the number of the run for a run of the command line.'),
     ('run_id', 'ops.live_runs ops.run_steps', 'The run, see ops.runs.'),
-    ('run_id', 'bi.deletions', 'The run that found it to be gone, see bi.sync_runs.run_id.'),
-    ('run_id', 'bi.receipts', 'The run that last worked on it, see bi.sync_runs.run_id; null while none has.'),
-    ('run_id', 'bi.report_revisions', 'The run that saw it, see bi.sync_runs.run_id.'),
-    ('run_id', 'bi.stream_runs', 'The run, see bi.sync_runs.run_id.'),
-    ('run_id', 'bi.sync_runs', 'Run id.'),
     ('run_id', 'ops.active_dag_runs', 'See ops.dag_run_list.'),
     ('run_kind', '*', 'sync (incremental), full, backfill, reconcile or replay (of rejects).'),
     ('sign_ups', '*', 'Sign-ups credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
@@ -232,32 +208,10 @@ from (
     ('start_checkout', '*', 'Checkouts begun, credited to the ads; null if not reported or hidden; sums over rows of this view are lower bounds, and exact where nothing is hidden; never over levels.'),
     ('started_at', 'bi.sync_runs ops.run_steps', 'When it began (UTC).'),
     ('started_at', 'bi.workflow_attempts bi.workflow_steps', 'When it started (UTC).'),
-    ('started_at', 'bi.late_nights', 'When the first sync of the night began (UTC); null if it is missing.'),
-    ('started_at', 'bi.receipts', 'When work on it last began (UTC).'),
-    ('started_at', 'bi.stream_runs', 'When the run began with the stream (UTC).'),
-    ('started_at', 'bi.workflow_runs', 'When it (last) started (UTC).'),
-    ('started_at', 'bi.worklogs', 'When the work began (UTC).'),
-    ('started_at', 'ops.dag_run_list', 'When a worker first took it up (UTC).'),
     ('starts', '*', 'Times playing began; adds up over rows of this view.'),
     ('state', '*', 'What it means: active, succeeded, failed, aborted, idle, unknown.'),
     ('status', 'bi.ad_set_pacing bi.ads', 'Status as the platform names it.'),
     ('status', 'bi.workflow_attempts bi.workflow_runs', 'Status in the words of the engine, e.g. succeeded, failed, aborted, running.'),
-    ('status', 'bi.ad_accounts', 'Status as the platform names it, e.g. ACTIVE.'),
-    ('status', 'bi.ad_set_history', 'Status at the time.'),
-    ('status', 'bi.ad_set_performance_daily', 'Status of the ad set today.'),
-    ('status', 'bi.assets', 'ERROR, PROCESSING, READY or WAITING_UPLOAD.'),
-    ('status', 'bi.audiences', 'Status as the platform names it, e.g. LIVE, PROCESSING, ARCHIVED.'),
-    ('status', 'bi.campaign_performance_daily', 'Status of the campaign today.'),
-    ('status', 'bi.campaigns', 'Status as the platform names it, e.g. ACTIVE, ARCHIVED.'),
-    ('status', 'bi.issue_status_history', 'Status of the stay, by its name of today; if it no longer exists, by its name at the time.'),
-    ('status', 'bi.issues', 'Status today.'),
-    ('status', 'bi.late_nights', 'Of the last sync of the night, see bi.sync_runs.status: succeeded, partly_failed (a stream failed or a receipt does not match), failed, running, …; missing: none began.'),
-    ('status', 'bi.receipts', 'done, partial (its receipt does not match; the next run reads it again), failed, pending (not read yet) or absent (its owner is gone).'),
-    ('status', 'bi.stream_runs', 'ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, attention or running.'),
-    ('status', 'bi.sync_runs', 'running, succeeded, partly_failed, failed, interrupted (asked to stop), lost (its process died) or needs_attention.'),
-    ('status', 'bi.workflow_steps', 'Status in the words of the engine.'),
-    ('status', 'ops.dag_run_list', 'As ops.dag_runs.status; stuck if it runs without progress.'),
-    ('status', 'ops.run_steps', 'As in ops.run_streams; running for a slice.'),
     ('story_points', '*', 'Story points of today, to four decimals; null if not estimated.'),
     ('story_points', 'bi.versions', 'Story points of its issues, to four decimals; null if none is estimated. May be summed over versions like issues.'),
     ('stream', '*', 'The stream.'),
@@ -309,9 +263,13 @@ begin
     from ops.definitions d
     join pg_attribute v on v.attrelid = to_regclass(d.name) and v.attnum > 0
     -- A view that shows a table as it is has the comments of that table.
-    left join pg_attribute t
-      on d.name in ('tracker.shown_issues', 'tracker.shown_sprints')
-      and t.attrelid = to_regclass(replace(d.name, 'shown_', '')) and t.attname = v.attname
+    left join (
+      values
+        ('bi.calendar', 'ops.calendar_days'),
+        ('tracker.shown_issues', 'tracker.issues'),
+        ('tracker.shown_sprints', 'tracker.sprints')
+    ) shown (view_name, table_name) on shown.view_name = d.name
+    left join pg_attribute t on t.attrelid = to_regclass(shown.table_name) and t.attname = v.attname
     left join ops.meanings m
       on m.column_name = v.attname and (m.views = '*' or d.name = any (string_to_array(m.views, ' ')))
     where d.kind = 'view' and (t.attnum is not null or m.meaning is not null)

@@ -3,12 +3,12 @@ select
   s.run_id,
   s.stream,
   null as slice, -- What the slice covers, e.g. board_id 7 · 2024-01-01T00:00:00Z to now; null for the whole stream.
-  case when s.status = 'running' then r.status else s.status end as status,
+  case when s.status = 'running' then r.status else s.status end as status, -- As in ops.run_streams; running for a slice.
   s.started_at,
   s.received::float8 as received,
   s.expected::float8 as expected, -- The total, if it is known.
   0::bigint as slice_id, -- The slice, see ops.slices; 0 for a stream.
-  r.pipeline
+  r.pipeline -- The pipeline of the run.
 from ops.run_streams s
 join ops.runs r on r.run_id = s.run_id
 union all

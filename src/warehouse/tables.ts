@@ -173,11 +173,11 @@ export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly D
   });
 }
 
-/** Each `t.{list}` as the columns of `t` that `columns/list.sql` in the folder names. */
+/** Each `t.{list}` as the columns of `t` that `columns/list.sql` in the folder names; a list may name another one. */
 const withColumns = (text: string, folder: URL): string =>
   text.replace(/\b(\w+)\.\{(\w+)\}/g, (_, table, list) => {
     const columns = fs.readFileSync(new URL(`columns/${list}.sql`, folder), 'utf8').trimEnd();
-    return columns.replace(/^/gm, `${table}.`).replaceAll('\n', ',\n  ');
+    return withColumns(columns.replace(/^/gm, `${table}.`).replaceAll('\n', ',\n  '), folder);
   });
 
 const created = /^create .*?(table|view) (?:if not exists )?([\w.]+).*? -- (.+)\n([\s\S]*?);$/gm;

@@ -1,0 +1,6 @@
+is_page_views_suppressed as page_views_suppressed
+is_leads_suppressed as leads_suppressed
+is_add_to_cart_suppressed as add_to_cart_suppressed
+is_purchases_suppressed as purchases_suppressed
+is_sign_ups_suppressed as sign_ups_suppressed
+is_revenue_suppressed as revenue_suppressed
