@@ -139,87 +139,51 @@ $$;
 -- was listed.
 --
 -- Of statuses the last issue that says what its status means counts: one that does not must not make done undone.
-create or replace function tracker.statuses_of_issues(of_source smallint, in_run bigint)
-returns table (inserted bigint, updated bigint)
-language sql as $$
-  with found as (
-    select
-      status_id as id,
-      (array_agg(status order by updated_at desc, _synced_at desc, id desc) filter (where status is not null))[1] as name,
-      coalesce(
-        (array_agg(status_category order by updated_at desc, _synced_at desc, id desc)
-          filter (where status_category <> 'unknown'))[1],
-        'unknown'
-      ) as category
-    from tracker.issues
-    where source_id = of_source and _deleted_at is null and status_id is not null
-    group by status_id
-  ), written as (
-    insert into tracker.statuses as t (source_id, id, name, category, _synced_at, _run_id)
-    select of_source, id, name, category, now(), in_run from found where name is not null
-    on conflict (source_id, id) do update set
-      name = excluded.name, category = excluded.category, _deleted_at = null,
-      _synced_at = excluded._synced_at, _run_id = excluded._run_id
-    where t._row_hash is null and (
-      t._deleted_at is not null or row(t.name, t.category) is distinct from row(excluded.name, excluded.category)
-    )
-    returning xmax = 0 as is_new
-  )
-  select count(*) filter (where is_new), count(*) filter (where not is_new) from written;
-$$;
-
-create or replace function tracker.issue_types_of_issues(of_source smallint, in_run bigint)
-returns table (inserted bigint, updated bigint)
-language sql as $$
-  with found as (
-    select
-      issue_type_id as id,
-      (array_agg(issue_type order by updated_at desc, _synced_at desc, id desc)
-        filter (where issue_type is not null))[1] as name,
-      coalesce(
-        (array_agg(is_subtask order by updated_at desc, _synced_at desc, id desc)
-          filter (where is_subtask is not null))[1],
-        false
-      ) as subtask
-    from tracker.issues
-    where source_id = of_source and _deleted_at is null and issue_type_id is not null
-    group by issue_type_id
-  ), written as (
-    insert into tracker.issue_types as t (source_id, id, name, subtask, _synced_at, _run_id)
-    select of_source, id, name, subtask, now(), in_run from found where name is not null
-    on conflict (source_id, id) do update set
-      name = excluded.name, subtask = excluded.subtask, _deleted_at = null,
-      _synced_at = excluded._synced_at, _run_id = excluded._run_id
-    where t._row_hash is null and (
-      t._deleted_at is not null or row(t.name, t.subtask) is distinct from row(excluded.name, excluded.subtask)
-    )
-    returning xmax = 0 as is_new
-  )
-  select count(*) filter (where is_new), count(*) filter (where not is_new) from written;
-$$;
-
--- Without their order, which issues do not state.
-create or replace function tracker.priorities_of_issues(of_source smallint, in_run bigint)
-returns table (inserted bigint, updated bigint)
-language sql as $$
-  with found as (
-    select
-      priority_id as id,
-      (array_agg(priority order by updated_at desc, _synced_at desc, id desc)
-        filter (where priority is not null))[1] as name
-    from tracker.issues
-    where source_id = of_source and _deleted_at is null and priority_id is not null
-    group by priority_id
-  ), written as (
-    insert into tracker.priorities as t (source_id, id, name, _synced_at, _run_id)
-    select of_source, id, name, now(), in_run from found where name is not null
-    on conflict (source_id, id) do update set
-      name = excluded.name, _deleted_at = null, _synced_at = excluded._synced_at, _run_id = excluded._run_id
-    where t._row_hash is null and (t._deleted_at is not null or t.name is distinct from excluded.name)
-    returning xmax = 0 as is_new
-  )
-  select count(*) filter (where is_new), count(*) filter (where not is_new) from written;
-$$;
+-- Priorities are without their order, which issues do not state.
+do $do$
+declare
+  list record;
+begin
+  for list in
+    select *
+    from (values
+      ('statuses', 'status', 'category', 'nullif(status_category, ''unknown'')', '''unknown'''),
+      ('issue_types', 'issue_type', 'subtask', 'is_subtask', 'false'),
+      ('priorities', 'priority', 'rank', 'null::integer', 'null')
+    ) t (name, item, meaning, said, otherwise)
+  loop
+    execute format(
+      $format$
+        create or replace function tracker.%1$s_of_issues(of_source smallint, in_run bigint)
+        returns table (inserted bigint, updated bigint)
+        language sql as $$
+          with found as (
+            select
+              %2$s_id as id,
+              (array_agg(%2$s order by updated_at desc, _synced_at desc, id desc) filter (where %2$s is not null))[1] as name,
+              (array_agg(%4$s order by updated_at desc, _synced_at desc, id desc) filter (where %4$s is not null))[1] as said
+            from tracker.issues
+            where source_id = of_source and _deleted_at is null and %2$s_id is not null
+            group by %2$s_id
+          ), written as (
+            insert into tracker.%1$s as t (source_id, id, name, %3$s, _synced_at, _run_id)
+            select of_source, id, name, coalesce(said, %5$s), now(), in_run from found where name is not null
+            on conflict (source_id, id) do update set
+              name = excluded.name, %3$s = excluded.%3$s, _deleted_at = null,
+              _synced_at = excluded._synced_at, _run_id = excluded._run_id
+            where t._row_hash is null and (
+              t._deleted_at is not null or row(t.name, t.%3$s) is distinct from row(excluded.name, excluded.%3$s)
+            )
+            returning xmax = 0 as is_new
+          )
+          select count(*) filter (where is_new), count(*) filter (where not is_new) from written;
+        $$
+      $format$,
+      list.name, list.item, list.meaning, list.said, list.otherwise
+    );
+  end loop;
+end
+$do$;
 
 -- People whom the list of users does not show (deleted and app accounts), or of whom it is closed to us: they are as
 -- other records name them. A row that a list gave has a hash and stays as it was listed. Not counted, because no record
