@@ -348,9 +348,9 @@ test('a changed view is replaced in place, or made anew with its grants', async 
 });
 
 test('a list of columns is each of them, and a longer one makes the view anew', async () => {
-  const view = 'create or replace view public.one as select t.{two}, 3 as c from (select 1 as a, 2 as b) t';
+  const view = 'create or replace view public.one as select t.{whole}, 3 as c from (select 1 as a, 2 as b) t';
   const steps = (list: string) => ({
-    folder: folder({ 'views/public.one': view, 'views/columns/two': list }),
+    folder: folder({ 'views/public.one': view, 'views/columns/whole': '{two}\n', 'views/columns/two': list }),
   });
   await migrate(database.warehouse, [], steps('a\nb as d\n'));
   const columns = `select string_agg(attname, ' ' order by attnum) from pg_attribute where attrelid = 'public.one'::regclass`;
