@@ -1,5 +1,12 @@
 create or replace view ads.insight_questions as -- What insights are read for: one row per listed campaign or ad set and dimension of its audience.
-select e.source_id, e.ad_account_id, e.entity_type, e.entity_id, d.dimension, e.ended_on, s.asked_on
+select
+  e.source_id,
+  e.ad_account_id,
+  e.entity_type,
+  e.entity_id, -- The entity: id in ads.campaigns or ads.ad_sets.
+  d.dimension, -- What the audience is divided by.
+  e.ended_on, -- Day (UTC) on which the entity ended; null while it goes on.
+  s.asked_on -- Day (UTC) on which it was last asked; null if it never was.
 from (
   -- Where the source does not say when something was archived, it was archived when that was read.
   select source_id, ad_account_id, 'CAMPAIGN' as entity_type, id as entity_id, (
@@ -23,7 +30,3 @@ cross join (
 left join ads.insight_states s
   on s.source_id = e.source_id and s.entity_type = e.entity_type and s.entity_id = e.entity_id
   and s.dimension = d.dimension;
-
-comment on column ads.insight_questions.dimension is 'What the audience is divided by.';
-comment on column ads.insight_questions.ended_on is 'Day (UTC) on which the entity ended; null while it goes on.';
-comment on column ads.insight_questions.asked_on is 'Day (UTC) on which it was last asked; null if it never was.';

@@ -1,5 +1,11 @@
 create or replace view ops.dag_run_asks as -- What each request to serve, and each run of the command line, was asked to do.
-select dag_run_id as run_id, pipeline, does, streams, window_from, window_to
+select
+  dag_run_id as run_id,
+  pipeline,
+  does,
+  streams,
+  window_from, -- A backfill: lower bound, inclusive (UTC).
+  window_to -- A backfill: upper bound, exclusive (UTC).
 from ops.dag_runs
 union all
 select
@@ -11,6 +17,3 @@ select
   (params->>'to')::timestamptz
 from ops.runs
 where trigger = 'manual';
-
-comment on column ops.dag_run_asks.window_from is 'A backfill: lower bound, inclusive (UTC).';
-comment on column ops.dag_run_asks.window_to is 'A backfill: upper bound, exclusive (UTC).';

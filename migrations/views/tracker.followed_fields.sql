@@ -1,5 +1,10 @@
 create or replace view tracker.followed_fields as -- Fields whose history bi.issue_field_history shows, by the words that are the same at every site; one row per source and field id. The status is not among them.
-select s.source_id, w.field_id, w.field_name, w.is_list, null::integer as place
+select
+  s.source_id,
+  w.field_id, -- Field id, as in tracker.issue_changelog.field_id; null: for sites that have none.
+  w.field_name, -- assignee, priority, story_points, sprint, fix_versions, or a word of ref.history_fields.
+  w.is_list, -- True when an issue can have several values at once.
+  null::integer as place -- Of several fields for one thing the first that is filled counts: by place, then by id.
 from ops.sources s
 cross join (
   values
@@ -21,8 +26,3 @@ union all
 select s.source_id, h.field_id, h.field_name, false, null
 from ref.history_fields h
 join ops.sources s on s.name = h.source;
-
-comment on column tracker.followed_fields.field_id is 'Field id, as in tracker.issue_changelog.field_id; null: for sites that have none.';
-comment on column tracker.followed_fields.field_name is 'assignee, priority, story_points, sprint, fix_versions, or a word of ref.history_fields.';
-comment on column tracker.followed_fields.is_list is 'True when an issue can have several values at once.';
-comment on column tracker.followed_fields.place is 'Of several fields for one thing the first that is filled counts: by place, then by id.';
