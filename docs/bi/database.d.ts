@@ -89,7 +89,6 @@ export interface TidemarkDatabase {
   'ops.jobs': OpsJobs;
   'ops.kept_secrets': OpsKeptSecrets;
   'ops.leases': OpsLeases;
-  'ops.link_mentions': OpsLinkMentions;
   'ops.live_runs': OpsLiveRuns;
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
@@ -103,6 +102,7 @@ export interface TidemarkDatabase {
   'ops.slices': OpsSlices;
   'ops.sources': OpsSources;
   'ops.streams': OpsStreams;
+  'ops.text_mentions': OpsTextMentions;
   'ops.ticks': OpsTicks;
   'ops.unseen': OpsUnseen;
   'ops.walks': OpsWalks;
@@ -2029,17 +2029,6 @@ export interface OpsLeases {
   commits: string;
 }
 
-/** What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. What bi.cross_links is made of. */
-export interface OpsLinkMentions {
-  to_kind: string | null;
-  from_kind: string | null;
-  from_field: string | null;
-  source_id: number | null;
-  record_id: string | null;
-  record_name: string | null;
-  mention: string | null;
-}
-
 /** Running runs whose process lives: it holds the lease that they write under, and its session is there. */
 export interface OpsLiveRuns {
   run_id: string | null;
@@ -2231,6 +2220,17 @@ export interface OpsStreams {
   checked_at: Date | null;
   freshness_seconds: string;
   excluded: boolean;
+}
+
+/** What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows. */
+export interface OpsTextMentions {
+  source_id: number;
+  from_kind: string;
+  record_id: string;
+  record_name: string | null;
+  from_field: string;
+  to_kind: string;
+  mention: string;
 }
 
 /** Each time a schedule came due, once, however many processes saw it. */

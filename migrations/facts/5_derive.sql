@@ -281,12 +281,14 @@ begin
 end
 $$;
 
--- Makes the facts of all issues anew. Gives how many issues have facts.
+-- Makes the facts of all issues anew, and what texts name. Gives how many issues have facts.
 create or replace function tracker.derive_all() returns bigint
 language plpgsql as $$
 declare
   source record;
 begin
+  -- First, because writers lock mentions before facts.
+  perform ops.find_mentions();
   for source in select source_id from ops.sources order by source_id loop
     perform tracker.lock_facts(source.source_id, true);
     perform tracker.find_fields(source.source_id);

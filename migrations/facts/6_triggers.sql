@@ -288,8 +288,8 @@ begin
   for called in
     select oid
     from pg_proc
-    where pronamespace = 'tracker'::regnamespace
-      and (prorettype = 'trigger'::regtype or proname in ('derive', 'derive_all'))
+    where pronamespace in ('tracker'::regnamespace, 'ops'::regnamespace)
+      and (prorettype = 'trigger'::regtype or proname in ('derive', 'derive_all', 'find_mentions'))
   loop
     execute format(
       'alter function %s set search_path = '''' set standard_conforming_strings = on set quote_all_identifiers = off

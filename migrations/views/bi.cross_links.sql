@@ -13,19 +13,21 @@ from (
     t.source as to_source,
     t.id as to_id,
     t.name as to_name
-  from ops.link_mentions m
+  from ops.text_mentions m
   join ops.sources f on f.source_id = m.source_id
   join (
     select k.key as mention, s.name as source, i.id::text as id, i.key as name
     from tracker.issue_keys k
     join tracker.shown_issues i on i.source_id = k.source_id and i.id = k.issue_id
     join ops.sources s on s.source_id = i.source_id
-    -- A former key that another issue has today names that one alone.
+    -- A former key that another issue has today names that one alone. Few keys are former ones: with an offset each is
+    -- looked up, and the keys of all issues are not put into a hash first.
     where k.key = i.key
       or not exists (
         select
         from tracker.issues o
         where o.source_id = k.source_id and o.key = k.key and o._deleted_at is null
+        offset 0
       )
   ) t on t.mention = m.mention
   where m.to_kind = 'issue'
@@ -42,7 +44,7 @@ from (
     s.name,
     c.id,
     c.name
-  from ops.link_mentions m
+  from ops.text_mentions m
   join ops.sources f on f.source_id = m.source_id
   join ads.campaigns c on c.id = m.mention and c._deleted_at is null
   join ops.sources s on s.source_id = c.source_id

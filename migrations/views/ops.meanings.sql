@@ -194,7 +194,6 @@ from (
     ('source', 'bi.cross_links', 'The source of the record whose text it is, see ops.sources.name.'),
     ('source', 'bi.linked_campaign_spend_daily', 'The source of the campaign, see ops.sources.name.'),
     ('source_id', '*', 'The source, see ops.sources.'),
-    ('source_id', 'ops.link_mentions', 'Its source, see ops.sources.'),
     ('spend', '*', 'Spend in units of currency; null if not reported; adds up over rows of one currency.'),
     ('spend_in_reporting_currency', '*', 'Spend in units of reporting_currency, at the rate of the day or the last one before it (ref.fx_rates); null where no rate is known; adds up over rows of this view.'),
     ('sprint_name', '*', 'Name of the sprint.'),

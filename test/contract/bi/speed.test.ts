@@ -8,6 +8,8 @@ import { loadVocabulary, reading, readWhole, relations } from './reading.ts';
  */
 const issues = 2_500;
 const sprints = 250;
+/** Every other run is a deployment and names an issue, every other one of these failed. */
+const runs = 12_000;
 
 const { insert, read, table } = reading(async () => {
   await loadVocabulary(insert);
@@ -45,6 +47,16 @@ const { insert, read, table } = reading(async () => {
     select 1, g, g, 'ann', ${created}, ${created} from ${each}`);
   await read(`insert into tracker.issue_sprints (source_id, issue_id, sprint_id)
     select source_id, issue_id, sprint_id from tracker.sprint_issues`);
+  await read(
+    'insert into tracker.issue_keys (source_id, key, issue_id) select source_id, key, id from tracker.issues',
+  );
+  await insert('ops.sources (name, kind, base_url)', [`'engine', 'workflow', 'http://three'`]);
+  await insert('ref.dag_roles (dag_pattern, role)', [`'deploy-%', 'deployment'`]);
+  await read(`insert into workflow.dag_runs (source_id, dag_name, dag_run_id, state, params, begun_at)
+    select 3, case when g % 2 = 0 then 'deploy-' else 'nightly-' end || g % 40, 'run-' || g,
+      case when g % 4 = 0 then 'failed' else 'succeeded' end,
+      case when g % 2 = 0 then 'ISSUE=' || i.key else 'DAY=2026-01-01' end, now()
+    from generate_series(1, ${runs}) g join tracker.issues i on i.id = 1 + g % ${issues}`);
   await read('analyze');
 });
 
@@ -91,6 +103,23 @@ test('the planner counts on as many rows of a view as it has, also with several 
   }
 });
 
+test('links are read without searching texts, and the planner knows about how many there are', async () => {
+  const nodes = await nodesOf('select * from bi.cross_links');
+  expect(nodes.map((node) => node['Relation Name'])).not.toContain('dag_runs');
+  const [whole] = nodes;
+  expect(whole?.['Actual Rows']).toBe(runs / 2);
+  expect(Number(whole?.['Plan Rows'])).toBeGreaterThan(runs / 10);
+});
+
+test('links of one run and of one issue are found by their ids', async () => {
+  const handled = async (condition: string) => {
+    const nodes = await nodesOf(`select * from bi.cross_links where ${condition}`);
+    return nodes.reduce((sum, node) => sum + handledBy(node), 0);
+  };
+  expect(await handled(`from_kind = 'dag_run' and from_id = 'run-8'`)).toBeLessThan(100);
+  expect(await handled(`to_kind = 'issue' and to_id = '9'`)).toBeLessThan(2 * (runs + issues));
+});
+
 const byIssue = [
   ...['issues', 'issue_status_history', 'issue_cycle_times', 'sprint_issues', 'worklogs', 'comments'],
   ...['issue_changes', 'issue_labels', 'issue_custom_fields'],
@@ -131,6 +160,7 @@ test('filtered by one project, no view sorts or windows the changes of the other
 /** A node of a plan that ran, as `explain (analyze, format json)` prints it. */
 interface PlanNode {
   readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
   readonly 'Plan Rows': number;
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;

@@ -21,7 +21,7 @@ beforeEach(async () => {
   const beside = ['campaign_versions', 'ad_set_versions', 'report_revisions', 'report_csv_revisions'].map(
     (name) => `ads.${name}`,
   );
-  await database.warehouse.pool.query(`truncate ${[...names, ...beside].join(', ')}`);
+  await database.warehouse.pool.query(`truncate ${[...names, ...beside].join(', ')} cascade`);
 });
 const read = (query: string) => rowsOf(database.warehouse, query);
 
