@@ -10,8 +10,8 @@ export const budgets: Readonly<Record<string, number>> = {
   'run.ts': 46,
   core: 1675,
   config: 763,
-  http: 1141,
-  reading: 1193,
+  http: 1139,
+  reading: 1191,
   'connectors/jira': 2699,
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
@@ -25,12 +25,12 @@ export const budgets: Readonly<Record<string, number>> = {
   scheduler: 901,
   outbound: 472,
   'server/api': 954,
-  'server/dashboard': 1518,
+  'server/dashboard': 1500,
   cli: 2060,
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_035;
+export const limit = 25_013;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -104,8 +104,6 @@ const refusal = (status: number, message: string, messages: readonly string[], b
 /** Without the query of the location, which may carry anything. */
 const redirected = (answered: string, status: number, location: string | undefined, clean: Clean) => {
   const to = location === undefined ? '' : ` to ${clean(location.replace(/[?#].*$/s, ''))}`;
-  return new errors.Redirected(
-    `${answered}, a redirect${to}; it was not followed: is the base URL the final address of the API?`,
-    status,
-  );
+  const question = 'it was not followed: is the base URL the final address of the API?';
+  return new errors.Redirected(`${answered}, a redirect${to}; ${question}`, status);
 };

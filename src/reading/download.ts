@@ -41,7 +41,6 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   for (let failures = 0, renewals = 0; ; ) {
     target ??= targetOf(what, await options.address(signal), options.hosts);
     if (counters !== undefined) counters.requests++;
-    let failure: unknown;
     try {
       const chunks = transfer(what, target, options.proxies, limits, signal);
       for await (const chunk of resumed(what, chunks, delivered)) {
@@ -52,18 +51,17 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
       }
       return;
     } catch (error) {
-      failure = error;
+      if (error instanceof Gone) {
+        if (++renewals > limits.renewals)
+          throw new Transient(`${what}: the address of the report answered ${error.status}, also a new one`);
+        target = undefined;
+        continue;
+      }
+      if (!(error instanceof Transient) || ++failures >= limits.tries) throw error;
+      if (counters !== undefined) counters.retries++;
+      const jitter = random() * Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
+      await sleep(Math.max(jitter, Math.min(error.retryAfterMs ?? 0, limits.capMs)), signal);
     }
-    if (failure instanceof Gone) {
-      if (++renewals > limits.renewals)
-        throw new Transient(`${what}: the address of the report answered ${failure.status}, also a new one`);
-      target = undefined;
-      continue;
-    }
-    if (!(failure instanceof Transient) || ++failures >= limits.tries) throw failure;
-    if (counters !== undefined) counters.retries++;
-    const jitter = random() * Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
-    await sleep(Math.max(jitter, Math.min(failure.retryAfterMs ?? 0, limits.capMs)), signal);
   }
 }
 

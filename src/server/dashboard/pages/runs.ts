@@ -17,31 +17,21 @@ export async function runsPage({ db, control, view, query }: PageRequest): Promi
   const { pipeline, kind, status } = query;
   const before = query.before !== undefined && isNumber(query.before) ? query.before : undefined;
   const [found, dags] = await Promise.all([
-    runs(db, {
-      pipeline,
-      kinds: kind === undefined ? undefined : [kind],
-      status,
-      before,
-      limit: perPage + 1,
-    }),
+    runs(db, { pipeline, kinds: kind ? [kind] : undefined, status, before, limit: perPage + 1 }),
     control.list(),
   ]);
   const shown = found.slice(0, perPage);
   const queued = dags.flatMap(({ last }) =>
     last !== null && last.finishedAt === null && last.runs.length === 0 && before === undefined ? [last] : [],
   );
+  const names = dags.map(({ name }) => name);
   const last = shown.at(-1);
   return {
     title: 'Runs',
     at: '/runs',
     body: html`<h1>Runs</h1>
 <form class="filters" method="get" action="/runs">
-${choice(
-  'pipeline',
-  'Pipeline',
-  dags.map(({ name }) => name),
-  pipeline,
-)}
+${choice('pipeline', 'Pipeline', names, pipeline)}
 ${choice('kind', 'Kind', kinds, kind)}
 ${choice('status', 'State', ends, status)}
 <button>Filter</button>

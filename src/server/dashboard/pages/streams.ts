@@ -3,15 +3,7 @@
 import { count, duration } from '../../../core/format.ts';
 import { type DayStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import {
-  type ColumnLine,
-  columns,
-  type ReceiptLine,
-  receipts,
-  rowCount,
-  schemaChanges,
-  tableName,
-} from '../../../queries/stream-history.ts';
+import * as history from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
 import * as ui from '../components.ts';
 import type { PageRequest } from '../deps.ts';
@@ -24,7 +16,7 @@ export async function streamsPage({ db, view }: PageRequest): Promise<Page> {
   const [streams, days, changes] = await Promise.all([
     streamStates(db),
     dailyStreamStatus(db, firstShown(view.now)),
-    schemaChanges(db, 50),
+    history.schemaChanges(db, 50),
   ]);
   return {
     title: 'Streams',
@@ -85,11 +77,11 @@ export async function streamPage({ db, view, param }: PageRequest): Promise<Page
   const named = { pipeline: param('pipeline'), stream: param('stream') };
   const stream = (await streamStates(db)).find(isOf(named));
   if (stream === undefined) return undefined;
-  const target = tableName(stream.target);
+  const target = history.tableName(stream.target);
   const [rows, shape, past] = await Promise.all([
-    target && rowCount(db, target, stream.pipeline),
-    target === undefined ? [] : columns(db, target),
-    receipts(db, stream.pipeline, stream.stream, remembered),
+    target && history.rowCount(db, target, stream.pipeline),
+    target === undefined ? [] : history.columns(db, target),
+    history.receipts(db, stream.pipeline, stream.stream, remembered),
   ]);
   return {
     title: `${stream.pipeline}.${stream.stream}`,
@@ -123,7 +115,7 @@ const problems = ({ freshness, last, reason }: StreamState): readonly Part[] => 
   !(freshness === 'fresh' && last?.status === 'ok') && reason,
 ];
 
-function figures(past: readonly ReceiptLine[]): Html {
+function figures(past: readonly history.ReceiptLine[]): Html {
   const ended = past.filter((each) => each.finishedAt !== null).reverse();
   const names = ended.map((each) => `run ${each.runId} (${each.kind})`);
   return html`<div class="cards">${bars('Rows in the table after each run', names, [
@@ -131,7 +123,7 @@ function figures(past: readonly ReceiptLine[]): Html {
   ])}${bars('Rows changed', names, changeSeries(ended))}</div>`;
 }
 
-const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
+const runTable = (past: readonly history.ReceiptLine[], { now }: View): Html =>
   ui.table(
     'Runs of the stream, newest first',
     [
@@ -150,7 +142,7 @@ const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
     'It has not run yet.',
   );
 
-const columnTable = (shape: readonly ColumnLine[]): Html =>
+const columnTable = (shape: readonly history.ColumnLine[]): Html =>
   ui.table(
     'Columns',
     [
@@ -163,7 +155,7 @@ const columnTable = (shape: readonly ColumnLine[]): Html =>
   );
 
 /** The newest live rows, with the first columns. */
-function query(target: string, shape: readonly ColumnLine[]): string {
+function query(target: string, shape: readonly history.ColumnLine[]): string {
   const names = shape.map(({ column }) => column);
   const shown = names.filter((name) => !name.startsWith('_') && name !== 'source_id').slice(0, 6);
   return [
