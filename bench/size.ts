@@ -4,10 +4,10 @@ import path from 'node:path';
 
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
-  'main.ts': 186,
+  'main.ts': 184,
   'index.ts': 26,
   'toolkit.ts': 33,
-  'run.ts': 46,
+  'run.ts': 45,
   core: 1675,
   config: 763,
   http: 1139,
@@ -16,13 +16,13 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/spotify-ads': 2886,
   'connectors/dagu': 932,
   'connectors/connector.ts': 116,
-  engine: 2907,
+  engine: 2879,
   load: 1526,
   queries: 801,
   bi: 429,
   warehouse: 1249,
   embedded: 450,
-  scheduler: 901,
+  scheduler: 900,
   outbound: 472,
   'server/api': 954,
   'server/dashboard': 1500,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 25_013;
+export const limit = 24_985;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -12,17 +12,17 @@ import { isPassing, unreachable } from '../warehouse/pg-errors.ts';
 import { refreshStatistics } from '../warehouse/statistics.ts';
 import { usualRetry, withRetry } from '../warehouse/with-retry.ts';
 import { excludedOf, mostLoads, type RunDeps, slicesAtOnce } from './context/deps.ts';
-import { type RunContext, tell } from './context/run-context.ts';
+import { type Run, tell } from './context/run-context.ts';
 import { takeLease, usualTimes } from './state/lease.ts';
 import { Rejections } from './state/rejections.ts';
 import { beginRun, finishRun, noteTokenEnd, registerSource } from './state/run-state.ts';
 import { pruneWalks } from './state/walk-state.ts';
 
 /** The work of a run. Throws what ends the run. */
-type Body = (context: RunContext) => Promise<void>;
+type Body = (run: Run) => Promise<void>;
 
 /** A run whose source was not asked yet. */
-type Begun = Omit<RunContext, 'clock' | 'now' | 'rejections' | 'writers' | 'slot' | 'loads'>;
+type Begun = Omit<Run, 'clock' | 'now' | 'rejections' | 'writers' | 'slot' | 'loads'>;
 
 /**
  * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work,
@@ -51,8 +51,8 @@ export async function withRun(
     observe({ type: 'run.started', pipeline, runId, kind });
     const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
     const stop = (reason: unknown): void => ending.abort(reason);
-    const run = { runId, sourceId, pipeline, kind };
-    const begun: Begun = { deps, run, lease, signal, stop, warehouseNow, reports: new Map() };
+    const of = { runId, sourceId, pipeline, kind, deps, db };
+    const begun: Begun = { ...of, lease, signal, stop, warehouseNow, reports: new Map() };
     const moved = `${pipeline} was ${movedFrom} until now and is ${source.baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
     if (movedFrom !== null) tell(begun, 'warn', moved);
     const error = await work(begun, body);
@@ -118,7 +118,7 @@ function startTimers(
 async function work(begun: Begun, body: Body): Promise<unknown> {
   const { lease, signal } = begun;
   try {
-    await body(await openContext(begun));
+    await body(await openRun(begun));
     // What the streams report is true of a warehouse that still has it: the lease knows what it confirmed.
     await lease.transaction(async () => undefined);
     return undefined;
@@ -130,7 +130,7 @@ async function work(begun: Begun, body: Body): Promise<unknown> {
   }
 }
 
-async function openContext(begun: Begun): Promise<RunContext> {
+async function openRun(begun: Begun): Promise<Run> {
   const { deps, signal } = begun;
   const { clock, dialect, tokenEnds } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
@@ -138,7 +138,7 @@ async function openContext(begun: Begun): Promise<RunContext> {
   const none =
     'the source sends no Date header: watermarks stay where they are, and the next run reads the same again';
   if (clock === undefined) tell(begun, 'warn', none);
-  await withRetry(() => noteTokenEnd(deps.warehouse.db, begun.run.sourceId, tokenEnds));
+  await withRetry(() => noteTokenEnd(begun.db, begun.sourceId, tokenEnds));
   const ending = endsSoon(tokenEnds, clock ?? new Date());
   if (ending !== undefined) tell(begun, 'warn', ending);
   const now = (): Date =>
@@ -148,7 +148,7 @@ async function openContext(begun: Begun): Promise<RunContext> {
 }
 
 function reportOf(
-  { deps: { source }, run: { runId, pipeline, kind }, reports }: Begun,
+  { deps: { source }, runId, pipeline, kind, reports }: Begun,
   error: unknown,
   started: number,
 ): RunReport {
@@ -195,13 +195,12 @@ function outcomeOf(
 }
 
 async function tidy(begun: Begun): Promise<void> {
-  const { db, pool } = begun.deps.warehouse;
-  const { sourceId } = begun.run;
+  const { db, sourceId, deps } = begun;
   await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch((error) =>
     tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`),
   );
   if (begun.signal.aborted) return;
-  await refreshStatistics(pool, begun.signal).catch((error) =>
+  await refreshStatistics(deps.warehouse.pool, begun.signal).catch((error) =>
     tell(begun, 'warn', `tables were not analyzed, queries may be slow: ${String(error)}`),
   );
 }

@@ -4,7 +4,7 @@ import { chosenStreams, type RunDeps } from './context/deps.ts';
 import type { WalkPlan } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { type Planning, planningOf, planOf, type Request } from './sync/plan.ts';
+import { type Planning, planOf, type Request, stateOf } from './sync/plan.ts';
 
 /** How a plan is called, by the field of its window. */
 const modes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
@@ -40,15 +40,17 @@ export async function plan(
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
   const { signal, source, warehouse } = deps;
-  const sources = await query(warehouse.db)<{ id: number }>`
+  const { db } = warehouse;
+  const sources = await query(db)<{ id: number }>`
     select source_id as id from ops.sources where name = ${source.name}`;
   const [{ id: sourceId } = { id: 0 }] = sources;
   const { clock } = await source.preflight(signal);
-  const run = { sourceId, runId: '0', pipeline: source.name, kind: 'sync' } as const;
-  const context = { deps, run, clock, now: () => clock ?? new Date(), signal };
+  const key = { sourceId, runId: '0', pipeline: source.name, kind: 'sync' } as const;
+  const reader = { ...key, deps, db, clock, now: () => clock ?? new Date(), signal };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, streams)) {
-    const planning = await planningOf({ context, stream, request: { full, window } });
+    const state = await stateOf(reader, stream);
+    const planning = { ...reader, ...state, stream, request: { full, window } };
     const plan = await planOf(planning);
     if (plan === undefined) continue;
     const { kind, why, window: read } = plan;
@@ -60,16 +62,17 @@ export async function plan(
 }
 
 /** The slices of a stream, and its records and requests where the source can say so. */
-async function sizeOf({ context, stream }: Planning, { kind, window }: WalkPlan) {
+async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
+  const { stream, signal } = planning;
   const { days, windows } = stream;
-  const all = await ownersOf({ context, stream });
+  const all = await ownersOf(planning);
   const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');
   if (days === undefined) {
-    const records = window && (await windows?.count({ window }, context.signal));
+    const records = window && (await windows?.count({ window }, signal));
     if (records === undefined) return { slices: owners.length };
     return { slices: owners.length, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
   }
-  const lent = sliceContext(context, stream);
+  const lent = sliceContext(planning, stream);
   const partitions = owners.map(({ partition }) => partition);
   const slices = slicesOfDays(days, window, partitions);
   const totals = { records: 0, requests: 0 };

@@ -8,7 +8,7 @@ import type { Session } from '../load/session.ts';
 import { loadCounted } from './batching/commit.ts';
 import { NestedLists, nestedOf } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
-import { inRun, type RunContext, type StreamInRun } from './context/run-context.ts';
+import { inRun, type Run, type StreamRun } from './context/run-context.ts';
 import { withRun } from './execution.ts';
 
 interface Stored {
@@ -32,9 +32,9 @@ export async function replayRejects(
   wanted: { readonly stream?: string; readonly id?: string },
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   const { stream: name, id } = wanted;
-  const { streams, error } = await withRun(deps, 'replay', { replay: wanted }, async (context) => {
+  const { streams, error } = await withRun(deps, 'replay', { replay: wanted }, async (run) => {
     for (const stream of deps.source.streams)
-      if (name === undefined || name === stream.name) await replayStream(context, stream, id);
+      if (name === undefined || name === stream.name) await replayStream(run, stream, id);
   });
   if (error !== undefined) throw new Transient(error.message);
   const sum = (of: 'fetched' | 'landed'): number =>
@@ -42,14 +42,14 @@ export async function replayRejects(
   return { replayed: sum('landed'), stillRejected: sum('fetched') - sum('landed') };
 }
 
-async function replayStream(context: RunContext, stream: Stream, id: string | null = null): Promise<void> {
+async function replayStream(run: Run, stream: Stream, id: string | null = null): Promise<void> {
   const { rows } = await sql<Stored>`select reject_id::text as id, payload, slice, part, given,
       (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
-    where source_id = ${context.run.sourceId} and stream = ${stream.name} and status = 'open'
+    where source_id = ${run.sourceId} and stream = ${stream.name} and status = 'open'
       and not truncated and (${id}::bigint is null or reject_id = ${id}::bigint)
-    order by r.reject_id`.execute(context.deps.warehouse.db);
+    order by r.reject_id`.execute(run.db);
   if (rows.length === 0) return;
-  await inRun(context, stream, async (of) => {
+  await inRun(run, stream, async (of) => {
     let landed = 0;
     for (const [part, some] of Map.groupBy(rows, (one) => one.part))
       landed += await replayPart(of, part, some);
@@ -59,7 +59,7 @@ async function replayStream(context: RunContext, stream: Stream, id: string | nu
 }
 
 /** Replays whole records, or the parts of one child: into its table, as if they were its records. Gives how many landed. */
-async function replayPart(of: StreamInRun, part: string, stored: readonly Stored[]): Promise<number> {
+async function replayPart(of: StreamRun, part: string, stored: readonly Stored[]): Promise<number> {
   const { stream } = of;
   const table = part === '' ? stream.table : stream.children?.[part]?.table;
   if (table === undefined) return 0;

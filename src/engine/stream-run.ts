@@ -5,7 +5,7 @@ import { noCounts } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { leavingOut } from './context/deps.ts';
-import { inRun, type Problem, type RunContext, type StreamInRun, tell } from './context/run-context.ts';
+import { inRun, type Problem, type Run, type StreamRun, tell } from './context/run-context.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
 import { planStream, type Request, syncChanges, syncDays, syncList } from './sync/plan.ts';
@@ -18,18 +18,11 @@ type Ready = (names: readonly string[]) => Promise<void>;
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Throws only
  * what ends the run.
  */
-export const runStream = (
-  context: RunContext,
-  stream: Stream,
-  request: Request,
-  ready: Ready,
-): Promise<void> =>
-  inRun(context, stream, async (of) => {
+export const runStream = (run: Run, stream: Stream, request: Request, ready: Ready): Promise<void> =>
+  inRun(run, stream, async (of) => {
     try {
       const problem = await read(of, request);
-      await withRetry(() =>
-        markStream(context.deps.warehouse.db, context.run.sourceId, stream.name, 'available', null),
-      );
+      await withRetry(() => markStream(run.db, run.sourceId, stream.name, 'available', null));
       await afterwards(of, ready, problem !== undefined);
       return problem;
     } catch (error) {
@@ -39,10 +32,10 @@ export const runStream = (
   });
 
 /** Reads what the stream needs in this run. Gives what kept it from being complete. */
-async function read(of: StreamInRun, request: Request): Promise<Problem | undefined> {
-  const { context, stream } = of;
+async function read(of: StreamRun, request: Request): Promise<Problem | undefined> {
+  const { stream } = of;
   // A stream after one that was stopped knows its owners only in part.
-  context.signal.throwIfAborted();
+  of.signal.throwIfAborted();
   const planned = await confirmed(() => planStream(of, request));
   if (planned === undefined)
     return { status: 'skipped', reason: 'the source has nothing of the days that were asked for' };
@@ -51,27 +44,25 @@ async function read(of: StreamInRun, request: Request): Promise<Problem | undefi
 }
 
 /** The problem of a stream whose endpoint is missing or closed, by the policy. */
-async function refused(of: StreamInRun, ready: Ready, error: Missing | Forbidden): Promise<Problem> {
-  const { context, stream } = of;
-  const { run, deps } = context;
-  const { db } = deps.warehouse;
+async function refused(of: StreamRun, ready: Ready, error: Missing | Forbidden): Promise<Problem> {
+  const { stream, deps, db, sourceId, pipeline } = of;
   const isMissing = error instanceof Missing;
   const message = saidBy(error) + (isMissing ? '' : `; ${leavingOut(deps, stream)}`);
   const isWhole = stream.by === 'list' && stream.recentOnly !== true && stream.fallback === undefined;
   const wasThere =
-    (stream.by === 'days' || isWhole) && (await withRetry(() => wasRead(db, run.sourceId, stream)));
+    (stream.by === 'days' || isWhole) && (await withRetry(() => wasRead(db, sourceId, stream)));
   const answer = isMissing ? 'missing' : 'forbidden';
   const endpoint = stream.optional === true ? 'optional' : 'promised';
   const outcome = outcomeOf({ answer, of: 'stream', endpoint, sibling: false, wasThere });
   if (outcome === 'failed' && endpoint === 'optional') {
-    const next = `If the server no longer has it, run tidemark reset ${run.pipeline}.${stream.name}`;
+    const next = `If the server no longer has it, run tidemark reset ${pipeline}.${stream.name}`;
     return { status: 'failed', reason: `${message}; but it was there before. ${next}` };
   }
   const status = isMissing ? 'unavailable' : 'forbidden';
-  await withRetry(() => markStream(db, run.sourceId, stream.name, status, message));
+  await withRetry(() => markStream(db, sourceId, stream.name, status, message));
   // Of an endpoint that the server does not have nothing is left that a later run would go on with.
   if (isMissing && endpoint === 'optional')
-    await withRetry(() => abandonWalks(db, run.sourceId, stream.name, '%'));
+    await withRetry(() => abandonWalks(db, sourceId, stream.name, '%'));
   const { fallback } = stream;
   if (fallback === undefined) return { status: outcome === 'failed' ? 'failed' : status, reason: message };
   await ready(fallback.after);
@@ -80,13 +71,13 @@ async function refused(of: StreamInRun, ready: Ready, error: Missing | Forbidden
 }
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
-async function afterwards(of: StreamInRun, ready: Ready, isInPart: boolean): Promise<void> {
-  const { context, stream } = of;
+async function afterwards(of: StreamRun, ready: Ready, isInPart: boolean): Promise<void> {
+  const { stream, clock = new Date() } = of;
   for (const { sql, after = [], evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
     await ready(after);
-    for (const { warning } of await write(of, sql, (context.clock ?? new Date()).toISOString()))
-      if (typeof warning === 'string') tell(context, 'warn', `${stream.name}: ${warning}`);
+    for (const { warning } of await write(of, sql, clock.toISOString()))
+      if (typeof warning === 'string') tell(of, 'warn', `${stream.name}: ${warning}`);
   }
 }
 
@@ -94,14 +85,14 @@ async function afterwards(of: StreamInRun, ready: Ready, isInPart: boolean): Pro
 type Written = { warning?: unknown; inserted?: string; updated?: string; deleted?: string };
 
 /** Runs a statement of the stream, and counts what it wrote, in one transaction. */
-function write({ context: { run, lease }, stream }: StreamInRun, sql: string, ...more: string[]) {
-  return lease.transaction(async (session) => {
-    const { rows } = await session.client.query<Written>(sql, [run.sourceId, run.runId, ...more]);
-    const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
-      rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
+function write(of: StreamRun, sql: string, ...more: string[]) {
+  return of.lease.transaction(async (session) => {
+    const { rows } = await session.client.query<Written>(sql, [of.sourceId, of.runId, ...more]);
+    const sum = (what: 'inserted' | 'updated' | 'deleted'): number =>
+      rows.reduce((all, row) => all + Number(row[what] ?? 0), 0);
     const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
     const counts = { ...noCounts, received: inserted + updated, inserted, updated };
-    if (inserted + updated + deleted > 0) await countBatch(session, run, stream.name, { counts, deleted });
+    if (inserted + updated + deleted > 0) await countBatch(session, of, of.stream.name, { counts, deleted });
     return rows;
   });
 }

@@ -47,21 +47,21 @@ function runStreams(
     const all = (names ?? chosen.map(({ name }) => name)).join(', ');
     throw new Misconfigured(`none of the streams ${all} can be cut by time: there is nothing to backfill`);
   }
-  return withRun(deps, kind, params, async (context) => {
+  return withRun(deps, kind, params, async (run) => {
     const leftOut = names === undefined ? [...excludedOf(deps)] : [];
-    if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
+    if (leftOut.length > 0) tell(run, 'info', `left out by configuration: ${leftOut.join(', ')}`);
     const done = new Map<string, Promise<void>>();
     // A stream that failed does not stop those after it: they work with the owners that the warehouse knows.
     const ready = async (after: readonly string[]): Promise<void> => {
       await Promise.allSettled(after.flatMap((name) => done.get(name) ?? []));
     };
-    const run = async (stream: Stream): Promise<void> => {
+    const start = async (stream: Stream): Promise<void> => {
       // After a tick, so that every stream is listed before the first one looks for another.
       await Promise.resolve();
       await ready(stream.after ?? []);
-      return runStream(context, stream, request, ready);
+      return runStream(run, stream, request, ready);
     };
-    for (const stream of streams) done.set(stream.name, run(stream));
+    for (const stream of streams) done.set(stream.name, start(stream));
     await Promise.allSettled(done.values());
     await Promise.all(done.values());
   });

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
 import type { BulkContext, BulkLists, Json, NestedList } from '../../core/stream.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { endsRun, type StreamInRun, tell } from '../context/run-context.ts';
+import { endsRun, type StreamRun, tell } from '../context/run-context.ts';
 import { sliceContext } from './slice-context.ts';
 
 /** Elements that are read at once: they are held in memory until the rows of their records are made. */
@@ -30,7 +30,7 @@ export interface Element {
 
 /** The lists of many records, for one walk over the stream. */
 export class BulkReader {
-  readonly #of: StreamInRun;
+  readonly #of: StreamRun;
   readonly #bulkContext: BulkContext;
   /** One at a time until the source has given any. */
   readonly #limit = pLimit(1);
@@ -38,10 +38,9 @@ export class BulkReader {
   readonly #given = new Map<BulkLists, boolean>();
 
   /** `since` as in `BulkContext`. */
-  constructor(of: StreamInRun, since: Date | undefined) {
+  constructor(of: StreamRun, since: Date | undefined) {
     this.#of = of;
-    const { signal } = of.context;
-    this.#bulkContext = { keys: sliceContext(of.context, of.stream).keys, since, signal };
+    this.#bulkContext = { keys: sliceContext(of, of.stream).keys, since, signal: of.signal };
   }
 
   /** The elements by the key of their record: of all records that the source shows any of. */
@@ -54,7 +53,7 @@ export class BulkReader {
 
   async #readSome(bulk: BulkLists, some: readonly Wanted[], found: Map<string, Element[]>): Promise<void> {
     if (this.#given.get(bulk) === false) return;
-    const { deps, signal } = this.#of.context;
+    const { deps, signal, stream } = this.#of;
     const keys = some.map(({ key }) => key);
     try {
       const walk = await bulk.walk(keys, this.#bulkContext);
@@ -78,8 +77,7 @@ export class BulkReader {
       for (const key of keys) found.delete(key);
       if (this.#given.has(bulk)) return;
       this.#given.set(bulk, false);
-      const { name } = this.#of.stream;
-      tell(this.#of.context, 'info', `${name}: lists are requested one by one: ${error.message}`);
+      tell(this.#of, 'info', `${stream.name}: lists are requested one by one: ${error.message}`);
     }
   }
 }

@@ -7,14 +7,14 @@ import type { Batch } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import { type StreamInRun, tallySlice } from '../context/run-context.ts';
+import { type StreamRun, tallySlice } from '../context/run-context.ts';
 import { type Coverage, closeIfLast } from '../state/checkpoint.ts';
 import { countBatch } from '../state/run-state.ts';
 import { endSlice, type OpenSlice, type SliceEnd, type Walk } from '../state/walk-state.ts';
 import type { NestedLists } from './nested-lists.ts';
 
-/** A walk to be read. */
-export interface Walking extends StreamInRun {
+/** A walk that is read, and what the reading of its slices shares. */
+export interface WalkRun extends StreamRun {
   readonly walk: Walk;
   /** What the stream's checkpoint covers once the walk is done. */
   readonly coverage: Coverage;
@@ -24,10 +24,6 @@ export interface Walking extends StreamInRun {
   readonly resolves: boolean;
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
-}
-
-/** What the reading of a walk's slices shares. */
-export interface WalkContext extends Walking {
   readonly nestedLists: NestedLists;
   /** Slices of the walk that are not read to their end; `ending`: those of them that only wait for their commit. */
   readonly unread: { count: number; ending: number };
@@ -35,18 +31,18 @@ export interface WalkContext extends Walking {
 
 /** Commits a batch; with `end` it is the slice's last one, and carries its receipt. */
 export async function commit(
-  walking: WalkContext,
+  walking: WalkRun,
   batch: Batch,
   { slice, sliceId }: OpenSlice,
   end?: SliceEnd,
   listing?: ListingLoad,
 ): Promise<Loaded> {
-  const { context, stream, tally, unread, force, resolves } = walking;
+  const { runId, stream, tally, unread, force, resolves } = walking;
   const isComplete = end?.status === 'done' && end.lacks !== true && showsAll(stream);
   const close = async (session: Session, { isHeld }: Loaded): Promise<void> => {
     if (end === undefined) return;
     const status = isHeld ? 'partial' : end.status;
-    await endSlice(session.trx, sliceId, context.run.runId, { ...end, status });
+    await endSlice(session.trx, sliceId, runId, { ...end, status });
     // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
     if (unread.count <= 1) await closeIfLast(session, walking);
   };
@@ -61,16 +57,16 @@ export async function commit(
 
 /** Loads a batch under the run's lease, and counts what it did; notes that it is of the slice, if it is of one. */
 export function loadCounted(
-  { context, stream }: StreamInRun,
+  run: StreamRun,
   batch: Batch,
   how: Omit<Load, 'sourceId' | 'runId' | 'settings' | 'guard'>,
   listing?: ListingLoad,
   sliceId?: string,
 ): Promise<Loaded> {
-  const { deps, run, lease } = context;
+  const { deps, sourceId, runId, lease, stream } = run;
   const whole: Load = {
     ...how,
-    ...{ sourceId: run.sourceId, runId: run.runId, settings: lease.settings },
+    ...{ sourceId, runId, settings: lease.settings },
     close: async (session, result) => {
       await how.close(session, result);
       const { moments } = listing?.taken ?? batch;
@@ -79,7 +75,7 @@ export function loadCounted(
     guard: (session) => lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
-  return context.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
+  return run.loads(() => load(deps.warehouse.pool, batch, whole, lease.signal, listing));
 }
 
 /**

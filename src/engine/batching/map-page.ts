@@ -7,7 +7,7 @@ import type { Json, Mapped, Page, Reading, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject, RejectPart } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';
-import type { WalkContext } from './commit.ts';
+import type { WalkRun } from './commit.ts';
 import { type ListRead, nestedOf } from './nested-lists.ts';
 import { partRejected } from './part-rejects.ts';
 
@@ -26,7 +26,7 @@ interface WaitingRecord {
  * records.
  */
 export async function takePage(
-  walking: WalkContext,
+  walking: WalkRun,
   batch: Batch,
   waiting: WaitingRecords,
   page: Page,
@@ -57,13 +57,13 @@ const mostHeldBytes = 4 << 20;
 
 /** Records of a slice that wait for lists, which are read together: some sources give those of many records at once. */
 export class WaitingRecords {
-  readonly #walking: WalkContext;
+  readonly #walking: WalkRun;
   #records: WaitingRecord[] = [];
   #lastPage: Buffer | undefined;
   #bytes = 0;
   #elements = 0;
 
-  constructor(walking: WalkContext) {
+  constructor(walking: WalkRun) {
     this.#walking = walking;
   }
 
@@ -100,12 +100,12 @@ export class WaitingRecords {
 
 /** Gives what puts a record of the page into a batch: as rows, or as a reject with its exact bytes. */
 function intoBatch(
-  { context, stream, resolves }: WalkContext,
+  { warehouseNow, stream, resolves }: WalkRun,
   page: Page,
   reading: Reading,
   slice: Slice,
 ): (batch: Batch, record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
-  const fetchedAt = context.warehouseNow();
+  const fetchedAt = warehouseNow();
   return (batch, record, mapped, lists) => {
     let stage: Reject['stage'] = 'transform';
     try {
@@ -136,7 +136,7 @@ function intoBatch(
  * Records outside the window are dropped in a backfill, which must touch nothing else. Elsewhere they are
  * taken along: a server that reads dates differently from how it writes them must not cost a row.
  */
-function inWindow({ stream, walk }: WalkContext, { records }: Page, { window }: Slice): Page['records'] {
+function inWindow({ stream, walk }: WalkRun, { records }: Page, { window }: Slice): Page['records'] {
   const { windows } = stream;
   if (walk.kind !== 'backfill' || window === undefined || windows === undefined) return records;
   const [from, to] = [window.from, window.to].map((at) => at && dateToInstant(at));

@@ -14,7 +14,7 @@ import type { Row } from '../../core/table.ts';
 import type { BadBytes, Batch, Besides } from '../../load/batch.ts';
 import { target, typeOf } from '../../load/layout.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { ask, type StreamInRun, tell } from '../context/run-context.ts';
+import { ask, type StreamRun, tell } from '../context/run-context.ts';
 import { confirmed, ShownLess } from '../verify.ts';
 import { BulkReader, type Element, type Wanted } from './bulk-lists.ts';
 import { bytesIn } from './part-rejects.ts';
@@ -88,13 +88,13 @@ const lacksShown = ({ walk, lists }: ListRead, read: readonly Element[]): boolea
 };
 
 export class NestedLists {
-  readonly #of: StreamInRun;
+  readonly #of: StreamRun;
   readonly #bulk: BulkReader;
   /** By the first child that is made of them. */
   readonly #endpoints = new Map<string, Endpoint>();
 
   /** `since`: where the records are those that changed since an instant. */
-  constructor(of: StreamInRun, since?: Date) {
+  constructor(of: StreamRun, since?: Date) {
     this.#of = of;
     this.#bulk = new BulkReader(of, since);
   }
@@ -157,15 +157,14 @@ export class NestedLists {
    * what others have: the slice is read again by each run until they are given.
    */
   async judge(reads: readonly ListRead[]): Promise<Transient | undefined> {
-    const { context, stream } = this.#of;
+    const { stream, signal } = this.#of;
     const owed: ListRead[] = [];
     for (const list of reads) {
       const { endpoint, error, key } = list;
       if (error === undefined || endpoint.closedBy !== undefined) continue;
       if (!endpoint.answered) this.#close(list, error);
       // Nothing is owed of a record that was deleted a moment ago.
-      else if (!(error instanceof Missing) || (await stream.exists?.(key, context.signal)) !== false)
-        owed.push(list);
+      else if (!(error instanceof Missing) || (await stream.exists?.(key, signal)) !== false) owed.push(list);
     }
     const [first, ...more] = owed;
     if (first === undefined) return undefined;
@@ -193,7 +192,7 @@ export class NestedLists {
   /** Throws `ShownLess` where the list lacks what came with its record, unless an earlier request said so, too. */
   async #request(list: ListRead, doubts: readonly Error[]): Promise<ListRead> {
     const { endpoint, walk } = list;
-    const { deps, signal } = this.#of.context;
+    const { deps, signal } = this.#of;
     const read: Element[] = [];
     const reading = readingOf(deps.source.http, walk, signal);
     let step = await reading.pages.next();
@@ -223,10 +222,9 @@ export class NestedLists {
   /** Does not request the list any more. */
   #close({ endpoint }: ListRead, error: Error): void {
     endpoint.closedBy = error;
-    const { context, stream } = this.#of;
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
-    const message = `${stream.name}: ${endpoint.child} ${state}: ${error.message}; once they are given, sync --full reads what lacks`;
-    tell(context, 'warn', message);
+    const message = `${this.#of.stream.name}: ${endpoint.child} ${state}: ${error.message}; once they are given, sync --full reads what lacks`;
+    tell(this.#of, 'warn', message);
   }
 
   #endpointOf(child: string): Endpoint {
@@ -242,15 +240,15 @@ export class NestedLists {
 
   /** The hashes of the stored rows, by key. */
   async #storedHashes(records: readonly Mapped[]): Promise<ReadonlyMap<string, bigint>> {
-    const { context, stream } = this.#of;
+    const { sourceId, stream } = this.#of;
     const { table } = stream;
     const [key = ''] = table.key;
     if (records.length === 0) return new Map();
     const query = sql<{ key: string; hash: string }>`
       select ${sql.id(key)}::text as key, _row_hash::text as hash from ${target(table)}
-      where source_id = ${context.run.sourceId} and _deleted_at is null and _row_hash is not null
+      where source_id = ${sourceId} and _deleted_at is null and _row_hash is not null
         and ${sql.id(key)} = any (${records.map(this.#keyOf)}::${typeOf(table, key)}[])`;
-    return new Map((await ask(context, query)).map(({ key, hash }) => [key, BigInt(hash)]));
+    return new Map((await ask(this.#of, query)).map(({ key, hash }) => [key, BigInt(hash)]));
   }
 
   readonly #keyOf = ({ row }: Mapped): string => String(row[this.#of.stream.table.key[0] ?? '']);

@@ -5,21 +5,18 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
-import { ask, type RunContext } from '../context/run-context.ts';
-
-/** The parts of a run that it takes. */
-type Owner = Pick<RunContext, 'deps' | 'run' | 'clock' | 'now'>;
+import { ask, type Reader } from '../context/run-context.ts';
 
 /** For one slice of a run. In a plan, which creates no jobs, any id will do. */
-export const sliceContext = (owner: Owner, stream: Stream, sliceId = '0'): SliceContext => ({
-  keys: (set) => keysOf(owner, set),
-  job: ledgerOf(owner, stream.name, sliceId),
-  clock: owner.clock ?? new Date(),
-  now: owner.now(),
+export const sliceContext = (reader: Reader, stream: Stream, sliceId = '0'): SliceContext => ({
+  keys: (set) => keysOf(reader, set),
+  job: ledgerOf(reader, stream.name, sliceId),
+  clock: reader.clock ?? new Date(),
+  now: reader.now(),
 });
 
 async function keysOf(
-  owner: Owner,
+  reader: Reader,
   { table, columns, of = {}, among = {}, where = 'true' }: KeySet,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const values = Object.values(columns).map((column) => sql`${sql.id(column)}::text`);
@@ -28,12 +25,12 @@ async function keysOf(
     // The values are of the column's own type, so that its index serves.
     ([column, value]) => sql`${sql.id(column)} = any(${[value].flat()})`,
   );
-  const own = sql`source_id = ${owner.run.sourceId} and (${sql.raw(where)})`;
+  const own = sql`source_id = ${reader.sourceId} and (${sql.raw(where)})`;
   const query = sql<{ key: Readonly<Record<string, string>> }>`
     select jsonb_strip_nulls(jsonb_build_object(${sql.join(named)})) as key from ${sql.table(table)}
     where ${sql.join([own, ...conditions], sql` and `)}
     group by ${sql.join(values)} order by ${sql.join(values)}`;
-  return (await ask(owner, query)).map(({ key }) => key);
+  return (await ask(reader, query)).map(({ key }) => key);
 }
 
 interface JobRow extends Pick<Job, 'status' | 'overtaken'> {
@@ -42,8 +39,8 @@ interface JobRow extends Pick<Job, 'status' | 'overtaken'> {
 }
 
 /** `ops.jobs`, one row for each attempt of a slice. */
-function ledgerOf(owner: Owner, stream: string, sliceId: string): JobLedger {
-  const { sourceId, runId } = owner.run;
+function ledgerOf(reader: Reader, stream: string, sliceId: string): JobLedger {
+  const { sourceId, runId } = reader;
   const newest = sql`job_id = (select max(job_id) from ops.jobs where slice_id = ${sliceId}::bigint)`;
   const current = sql<JobRow>`
     select remote_id as id, status, submitted_at as "submittedAt", exists (
@@ -63,11 +60,11 @@ function ledgerOf(owner: Owner, stream: string, sliceId: string): JobLedger {
     sql`remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp()`;
   return {
     async current() {
-      const [job] = await ask(owner, current);
+      const [job] = await ask(reader, current);
       return job && { ...job, id: job.id ?? undefined, submittedAt: job.submittedAt ?? undefined };
     },
-    creating: (request) => ask(owner, create(request)),
-    submitted: (id) => ask(owner, change(submit(id))),
-    became: (status, reason) => ask(owner, change(sql`status = ${status}, reason = ${reason ?? null}`)),
+    creating: (request) => ask(reader, create(request)),
+    submitted: (id) => ask(reader, change(submit(id))),
+    became: (status, reason) => ask(reader, change(sql`status = ${status}, reason = ${reason ?? null}`)),
   };
 }

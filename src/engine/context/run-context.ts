@@ -8,16 +8,18 @@ import type { Slice, Stream } from '../../core/stream.ts';
 import type { Instant } from '../../core/time.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
 import { rowsOf } from '../../queries/db.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { Lease } from '../state/lease.ts';
 import type { Rejections } from '../state/rejections.ts';
-import { beginStream, finishStream, type Run } from '../state/run-state.ts';
+import { beginStream, finishStream, type RunKey } from '../state/run-state.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What every slice of a run shares. */
-export interface RunContext {
+export interface Run extends RunKey {
   readonly deps: RunDeps;
-  readonly run: Run;
+  /** That of the warehouse. */
+  readonly db: Warehouse['db'];
   readonly lease: Lease;
   /** Aborts on a request to stop and on the loss of the lease. */
   readonly signal: AbortSignal;
@@ -40,20 +42,22 @@ export interface RunContext {
   readonly slot: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
+/** What of a run a plan needs: it holds no lease. */
+export type Reader = Pick<Run, keyof RunKey | 'deps' | 'db' | 'signal' | 'clock' | 'now'>;
+
 /** A remark for people. */
 export const tell = (
-  { deps, run }: Pick<RunContext, 'deps' | 'run'>,
+  { deps, pipeline }: Pick<Run, 'deps' | 'pipeline'>,
   level: 'info' | 'warn',
   message: string,
-): void => deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
+): void => deps.observe({ type: 'note', pipeline, level, message });
 
 /** The rows of a statement that may run twice; waits while the warehouse is away. */
-export const ask = <R>({ deps }: Pick<RunContext, 'deps'>, statement: RawBuilder<R>): Promise<readonly R[]> =>
-  withRetry(() => rowsOf(statement, deps.warehouse.db));
+export const ask = <R>({ db }: Pick<Run, 'db'>, statement: RawBuilder<R>): Promise<readonly R[]> =>
+  withRetry(() => rowsOf(statement, db));
 
 /** A stream while it is in a run. */
-export interface StreamInRun {
-  readonly context: RunContext;
+export interface StreamRun extends Run {
   readonly stream: Stream;
   readonly tally: Tally;
 }
@@ -88,9 +92,9 @@ export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt)
 }
 
 /** Tells how far a stream is. */
-export const tellProgress = ({ context: { deps, run }, stream, tally }: StreamInRun): void =>
+export const tellProgress = ({ deps, pipeline, stream, tally }: StreamRun): void =>
   deps.observe({
-    ...{ type: 'stream.progress', pipeline: run.pipeline, stream: stream.name },
+    ...{ type: 'stream.progress', pipeline, stream: stream.name },
     ...{ received: tally.received, expected: tally.announced },
     retries: deps.source.http.counters.retries,
   });
@@ -107,16 +111,15 @@ export interface Problem {
  * Throws only what ends the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
  */
 export async function inRun(
-  context: RunContext,
+  run: Run,
   stream: Stream,
-  work: (of: StreamInRun) => Promise<Problem | undefined>,
+  work: (of: StreamRun) => Promise<Problem | undefined>,
 ): Promise<void> {
-  const { deps, run } = context;
   const started = performance.now();
-  const of = { context, stream, tally: newTally() };
-  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
+  const of = { ...run, stream, tally: newTally() };
+  run.deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
   try {
-    await withRetry(() => beginStream(deps.warehouse.db, run, stream.name));
+    await withRetry(() => beginStream(run.db, run, stream.name));
     await end(of, started, (await work(of)) ?? { status: 'ok' });
   } catch (error) {
     const isStopped = error instanceof errors.Interrupted || error instanceof errors.Fenced;
@@ -124,10 +127,10 @@ export async function inRun(
     const why = { ...failed, passesAfterMs: errors.passesAfter(error) };
     // The warehouse itself may be what failed: the first error is the one to report.
     await end(of, started, why).catch((second: unknown) =>
-      tell(context, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`),
+      tell(run, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`),
     );
     if (!endsRun(error)) return;
-    context.stop(error);
+    run.stop(error);
     throw error;
   }
 }
@@ -136,24 +139,21 @@ export async function inRun(
  * Writes down and reports that the stream is over. Older versions that were refused are noted: a late index
  * heals itself; a source that was restored does not.
  */
-async function end(
-  { context, stream, tally: { slices, receipt } }: StreamInRun,
-  started: number,
-  why: Partial<Problem> & Pick<Problem, 'status'>,
-): Promise<void> {
-  const { deps, run, reports } = context;
+async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> & Partial<Problem>) {
+  const { deps, db, pipeline, reports, stream } = of;
+  const { slices, receipt } = of.tally;
   const seconds = (performance.now() - started) / 1000;
   const none = { counts: noCounts, deleted: 0 };
   let report: StreamReport = { stream: stream.name, ...why, ...none, slices, receipt, seconds };
   reports.set(stream.name, report);
-  const done = await withRetry(() => finishStream(deps.warehouse.db, run, report, stream.table));
+  const done = await withRetry(() => finishStream(db, of, report, stream.table));
   report = { ...report, ...done };
   reports.set(stream.name, report);
   const { superseded } = report.counts;
   const kept = `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept`;
-  const next = `If the source was restored from a backup, run sync ${run.pipeline} --full`;
-  if (superseded > 0) tell(context, 'warn', `${kept}. ${next}`);
-  deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
+  const next = `If the source was restored from a backup, run sync ${pipeline} --full`;
+  if (superseded > 0) tell(of, 'warn', `${kept}. ${next}`);
+  deps.observe({ type: 'stream.finished', pipeline, report });
 }
 
 const fatal = [

@@ -32,7 +32,7 @@ type Answers = Record<'missing' | 'listed' | 'unsure', Candidate[]>;
 export async function markDeleted(
   reconciling: Reconciling,
 ): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
-  const { context, stream } = reconciling;
+  const { stream } = reconciling;
   const candidates = await rowsNotSeen(reconciling);
   const live = candidates[0]?.live ?? 0;
   const most = mostDeletions(live);
@@ -47,7 +47,7 @@ export async function markDeleted(
   await setTombstones(reconciling, answers.missing, true);
   const [listed, unsure] = [answers.listed.length, answers.unsure.length];
   const left = `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`;
-  if (listed > 0) tell(context, 'warn', left);
+  if (listed > 0) tell(reconciling, 'warn', left);
   const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but they are closed to the account, or no other row of their kind can be seen either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;
   return { ...(unsure > 0 && { doubt }), isHeld: false };
 }
@@ -56,8 +56,7 @@ export async function markDeleted(
  * The live rows that were not seen; a row without a hash was never listed. Those of a stream that is read by changes are noted: when they are seen
  * again, they are read again. A stream that is listed whole needs no note.
  */
-function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Candidate[]> {
-  const { sourceId } = context.run;
+function rowsNotSeen({ sourceId, stream, own }: Reconciling): Promise<readonly Candidate[]> {
   const { canaryBy, replaced = 'false', leftOut = 'false' } = stream;
   const kin = canaryBy === undefined ? sql`''` : sql`coalesce(${sql.id('t', canaryBy)}::text, '')`;
   const statement = sql<Candidate>`with rows as (
@@ -74,7 +73,7 @@ function rowsNotSeen({ context, stream, db }: Reconciling): Promise<readonly Can
       on conflict do nothing)
     select key, canary, "isReplaced", (select count(*)::int from rows) as live
     from rows left join canaries using (kin) where not seen`;
-  return rowsOf(statement, db);
+  return rowsOf(statement, own);
 }
 
 /** A canary's answer counts for the minute in which it was asked. */
@@ -85,12 +84,12 @@ const canaryMs = 60_000;
  * an outage, or the source gives no single entity. Ends where more than `most` are missing.
  */
 async function ask(
-  { context, stream }: Reconciling,
+  { signal, stream }: Reconciling,
   rows: readonly Candidate[],
   most: number,
   answers: Answers,
 ): Promise<void> {
-  const exists = async (key: string) => (await stream.exists?.(key, context.signal)) === true;
+  const exists = async (key: string) => (await stream.exists?.(key, signal)) === true;
   /** Undefined where the row is closed to the account (401, 403): it may be there. */
   const isThere = (key: string) => exists(key).catch(undefinedIfForbidden);
   const answered = new Map<string, boolean>();
@@ -119,21 +118,21 @@ const falseIfMissing = (error: unknown): boolean => {
 
 /** Lifts the tombstones of rows that were seen. */
 export async function liftTombstones(reconciling: Reconciling): Promise<void> {
-  const { context, stream, db } = reconciling;
+  const { sourceId, stream, own } = reconciling;
   const statement = sql<{ key: string }>`select distinct s.key
     from ${target(stream.table)} t join pg_temp.reconcile_seen s on s.key = ${keyOf(stream)}
-    where t.source_id = ${context.run.sourceId} and t._deleted_at is not null`;
-  await setTombstones(reconciling, await rowsOf(statement, db), false);
+    where t.source_id = ${sourceId} and t._deleted_at is not null`;
+  await setTombstones(reconciling, await rowsOf(statement, own), false);
 }
 
 /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function setTombstones(
-  { context, stream }: Reconciling,
+  reconciling: Reconciling,
   rows: readonly { readonly key: string }[],
   isDead: boolean,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const { run, lease } = context;
+  const { sourceId, runId, lease, stream } = reconciling;
   const [deleted, updated] = isDead ? [rows.length, 0] : [0, rows.length];
   const loaded = { counts: { ...noCounts, received: updated, updated }, deleted };
   const keys = rows.map(({ key }) => key);
@@ -141,12 +140,12 @@ async function setTombstones(
     // What is gone is not read again; should it come back, its tombstone says as much.
     await sql`with changed as (
         update ${target(stream.table)} t set _deleted_at = ${isDead ? sql`now()` : sql`null`}, _synced_at = now(),
-          _run_id = ${run.runId}::bigint
-        where source_id = ${run.sourceId} and ${keyOf(stream)} = any (${keys}::text[]))
-      delete from ops.unseen where source_id = ${run.sourceId} and stream = ${stream.name}
+          _run_id = ${runId}::bigint
+        where source_id = ${sourceId} and ${keyOf(stream)} = any (${keys}::text[]))
+      delete from ops.unseen where source_id = ${sourceId} and stream = ${stream.name}
         and key = any (${keys}::text[])`.execute(session.trx);
-    await countBatch(session, run, stream.name, loaded);
+    await countBatch(session, reconciling, stream.name, loaded);
   });
   const what = isDead ? 'marked as deleted' : 'alive again';
-  tell(context, 'info', `${stream.name}: ${plural(rows.length, 'row')} ${what}`);
+  tell(reconciling, 'info', `${stream.name}: ${plural(rows.length, 'row')} ${what}`);
 }

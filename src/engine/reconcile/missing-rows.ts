@@ -20,8 +20,8 @@ const minute = minutes(1);
  * Before this moment nothing is new: a sync has shown what was created until then. Undefined where none was
  * ever complete.
  */
-export function dueBefore({ context, stream, checkpoint, coverage }: Reconciling): Date | undefined {
-  const { lookbackMs, historyStart } = context.deps;
+export function dueBefore({ deps, stream, checkpoint, coverage }: Reconciling): Date | undefined {
+  const { lookbackMs, historyStart } = deps;
   // Where the selection or the mapping has changed, the next sync reads everything.
   if (stream.by !== 'changes' || checkpoint?.scope !== coverage.words) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - lookbackMs) / minute) * minute;
@@ -29,9 +29,9 @@ export function dueBefore({ context, stream, checkpoint, coverage }: Reconciling
 }
 
 /** All of the stream in slices, cut at `due`. */
-export function everything({ context, stream }: Reconciling, due: Date | undefined): readonly Slice[] {
+export function everything({ deps, stream }: Reconciling, due: Date | undefined): readonly Slice[] {
   if (stream.by !== 'changes') return [{}];
-  const window = { field: 'created', from: context.deps.historyStart } as const;
+  const window = { field: 'created', from: deps.historyStart } as const;
   if (due === undefined) return [{ window }];
   return [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
 }
@@ -48,8 +48,8 @@ interface Lacking {
  * unseen; notes it until it was read: part of it may be stored by then, and would pass for all. Joins, not
  * subqueries in a disjunction: those would be looked through once an id.
  */
-export function lackingBefore({ context, stream, db }: Reconciling, due: Date): Promise<readonly Lacking[]> {
-  const { sourceId } = context.run;
+export function lackingBefore(reconciling: Reconciling, due: Date): Promise<readonly Lacking[]> {
+  const { sourceId, stream, own } = reconciling;
   const statement = sql<Lacking>`with lacking as (
       select s.low, s.high, s.key from pg_temp.reconcile_seen s
       left join ${target(stream.table)} t
@@ -60,7 +60,7 @@ export function lackingBefore({ context, stream, db }: Reconciling, due: Date): 
       insert into ops.unseen (source_id, stream, key)
       select distinct ${sourceId}::smallint, ${stream.name}, key from lacking on conflict do nothing)
     select low as "from", high as "to", count(*)::int as records from lacking group by low, high order by low`;
-  return rowsOf(statement, db);
+  return rowsOf(statement, own);
 }
 
 /**
@@ -68,14 +68,13 @@ export function lackingBefore({ context, stream, db }: Reconciling, due: Date): 
  * lifts tombstones, with what has changed since. What is cut short is found by the next reconciliation.
  */
 export async function readLacking(reconciling: Reconciling, due: Date): Promise<Problem | undefined> {
-  const { context, stream, tally, db } = reconciling;
+  const { deps, stream, tally, own, runId, sourceId } = reconciling;
   const lacking = await lackingBefore(reconciling, due);
   if (lacking.length === 0) return undefined;
   const records = lacking.reduce((sum, each) => sum + each.records, 0);
   const text = `${plural(records, 'record')} of long ago came into sight; ${plural(lacking.length, 'window')} of them are read again`;
-  tell(context, 'warn', `${stream.name}: ${text}`);
-  const { runId, sourceId } = context.run;
-  const whole = { field: 'created', from: context.deps.historyStart } as const;
+  tell(reconciling, 'warn', `${stream.name}: ${text}`);
+  const whole = { field: 'created', from: deps.historyStart } as const;
   const plan = { kind: 'backfill', words: `reconcile ${runId}`, window: whole } as const;
   const slices = lacking.map(({ from, to }) => ({ window: { ...whole, from, to } }));
   // The receipt is that of the ids.
@@ -85,6 +84,6 @@ export async function readLacking(reconciling: Reconciling, due: Date): Promise<
   );
   if (problem === undefined)
     await sql`delete from ops.unseen u using pg_temp.reconcile_seen s
-      where u.source_id = ${sourceId} and u.stream = ${stream.name} and u.key = s.key`.execute(db);
+      where u.source_id = ${sourceId} and u.stream = ${stream.name} and u.key = s.key`.execute(own);
   return problem;
 }

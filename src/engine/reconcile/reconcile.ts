@@ -6,10 +6,10 @@ import type { Stream } from '../../core/stream.ts';
 import { kyselyOn } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { chosenStreams, type RunDeps } from '../context/deps.ts';
-import { inRun, type Problem, type StreamInRun } from '../context/run-context.ts';
+import { inRun, type Problem, type StreamRun } from '../context/run-context.ts';
 import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
-import { planningOf } from '../sync/plan.ts';
+import { stateOf } from '../sync/plan.ts';
 import { liftTombstones, markDeleted } from './deletions.ts';
 import { dueBefore, everything, readLacking } from './missing-rows.ts';
 import { type Reconciling, readIds } from './seen-ids.ts';
@@ -32,8 +32,8 @@ export function reconcile(
     throw new Misconfigured(
       `none of the streams ${(options.streams ?? all.map(({ name }) => name)).join(', ')} has a reconciliation`,
     );
-  return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (context) => {
-    for (const stream of streams) await inRun(context, stream, reconcileStream);
+  return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (run) => {
+    for (const stream of streams) await inRun(run, stream, reconcileStream);
   });
 }
 
@@ -41,14 +41,14 @@ export function reconcile(
 const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
   exists !== undefined && table.entity && partitions === undefined;
 
-async function reconcileStream(of: StreamInRun): Promise<Problem | undefined> {
-  const { deps, run } = of.context;
+async function reconcileStream(of: StreamRun): Promise<Problem | undefined> {
+  const { deps, db, sourceId, stream } = of;
   const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
-    await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, of.stream.name, 'reconcile %'));
-    const planning = await planningOf({ ...of, request: { full: false, window: undefined } });
-    return await compare({ ...planning, ...of, db: kyselyOn(client) });
+    await withRetry(() => abandonWalks(db, sourceId, stream.name, 'reconcile %'));
+    const request = { full: false, window: undefined };
+    return await compare({ ...of, ...(await stateOf(of, stream)), request, own: kyselyOn(client) });
   } finally {
     client.release(true);
   }

@@ -13,7 +13,7 @@ import type { Syncing } from '../sync/plan.ts';
 /** The reconciliation of one stream. */
 export interface Reconciling extends Syncing {
   /** A session of its own. */
-  readonly db: Db;
+  readonly own: Db;
 }
 
 /** The key of a row `t` of the stream's table, as text. */
@@ -26,26 +26,26 @@ export const keyOf = ({ table }: Stream): RawBuilder<unknown> =>
  * both sides: only one of them gives its record. Throws `Transient` where a list did not add up.
  */
 export async function readIds(reconciling: Reconciling, slices: readonly Slice[]): Promise<void> {
-  const { context, stream, tally, db } = reconciling;
+  const { stream, tally, own } = reconciling;
   await sql`create temp table reconcile_seen (key text, low timestamptz, high timestamptz,
-    primary key (key, low))`.execute(db);
+    primary key (key, low))`.execute(own);
   // One session takes the ids of all slices: one page after the other.
   const writing = pLimit(1);
-  await readAll(context, slices, async (slice, within) => {
-    const count = (await stream.windows?.count(slice, within.signal)) ?? 0;
-    const parts = cutByCount(slice, count, mostIds, context.clock ?? new Date());
-    if (parts === undefined) await readSlice({ ...reconciling, context: within }, slice, writing);
+  await readAll(reconciling, slices, async (slice, signal) => {
+    const count = (await stream.windows?.count(slice, signal)) ?? 0;
+    const parts = cutByCount(slice, count, mostIds, reconciling.clock ?? new Date());
+    if (parts === undefined) await readSlice({ ...reconciling, signal }, slice, writing);
     return parts ?? [];
   });
   // An id that two windows list is one: near their cut, and everywhere on a server that takes no notice of windows.
   const counted = sql<{ ids: number }>`select count(distinct key)::float8 as ids from pg_temp.reconcile_seen`;
-  const [{ ids } = { ids: 0 }] = await rowsOf(counted, db);
+  const [{ ids } = { ids: 0 }] = await rowsOf(counted, own);
   const { expected, fetched } = tally.receipt;
   tally.receipt = { expected: expected && expected - (fetched - ids), fetched: ids, landed: ids };
   // All ids are compared with all rows, by hash. Row by row, which is what the planner takes for better where
   // it knows nothing of a young table, would read that table once an id.
-  await sql`set enable_nestloop = off`.execute(db);
-  await sql`analyze pg_temp.reconcile_seen`.execute(db);
+  await sql`set enable_nestloop = off`.execute(own);
+  await sql`analyze pg_temp.reconcile_seen`.execute(own);
 }
 
 async function readSlice(
@@ -53,17 +53,17 @@ async function readSlice(
   slice: Slice,
   writing: ReturnType<typeof pLimit>,
 ): Promise<void> {
-  const { context, stream, tally, db } = reconciling;
-  const walk = await (stream.ids ?? stream.pages)?.(slice, context.signal);
+  const { deps, stream, tally, own, signal } = reconciling;
+  const walk = await (stream.ids ?? stream.pages)?.(slice, signal);
   if (walk === undefined) throw new Error(`${stream.name} has no list of ids`);
   const { from = '-infinity', to = 'infinity' } = slice.window ?? {};
-  const reading = pages(context.deps.source.http, walk, context.signal);
+  const reading = pages(deps.source.http, walk, signal);
   let step = await reading.next();
   for (; step.done !== true; step = await reading.next()) {
     const keys = step.value.records.map((record) => walk.id(record));
     const keep = sql`insert into pg_temp.reconcile_seen
       select unnest(${keys}::text[]), ${from}::timestamptz, ${to}::timestamptz on conflict do nothing`;
-    await writing(() => keep.execute(db));
+    await writing(() => keep.execute(own));
     tally.received += keys.length;
     tellProgress(reconciling);
   }

@@ -97,7 +97,7 @@ const numberIn = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
 /** A walk that may be over, and the run that has read it. */
 interface Closing {
   readonly walk: Pick<Walk, 'walkId'>;
-  readonly context: { readonly run: { readonly runId: string } };
+  readonly runId: string;
   readonly coverage: Pick<Coverage, 'words' | 'whole'>;
 }
 
@@ -118,7 +118,7 @@ export async function closeIfLast({ trx }: Pick<Session, 'trx'>, closing: Closin
     moved as (
       insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
       select source_id, stream, source_clock, case when kind = 'full' then source_clock end, ${words}, fields,
-        ${closing.context.run.runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
+        ${closing.runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = coalesce(excluded.full_at, c.full_at),
         scope = case when excluded.full_at is null and ${whole} then c.scope else excluded.scope end,

@@ -9,8 +9,8 @@ import type { Session } from '../../load/session.ts';
 import { type Counters, counters, type Db, query, rowsOf } from '../../queries/db.ts';
 import { rowCount } from '../../queries/stream-history.ts';
 
-/** A run while it goes. */
-export interface Run {
+/** What names a run in the warehouse. */
+export interface RunKey {
   readonly runId: string;
   readonly sourceId: number;
   readonly pipeline: string;
@@ -79,7 +79,7 @@ export async function hasOpenRejects(db: Db, sourceId: number, stream: string): 
 }
 
 /** What the row of a run says from its beginning. */
-interface Begun extends Omit<Run, 'runId'> {
+interface Begun extends Omit<RunKey, 'runId'> {
   readonly trigger: string;
   readonly version: string;
   readonly epoch: string;
@@ -116,7 +116,7 @@ export async function beginRun(db: Db, run: Begun, baseUrl: string): Promise<Run
   return row;
 }
 
-export async function beginStream(db: Db, run: Run, stream: string): Promise<void> {
+export async function beginStream(db: Db, run: RunKey, stream: string): Promise<void> {
   await sql`insert into ops.run_streams (run_id, source_id, stream, status)
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
@@ -127,7 +127,7 @@ export type Done = Pick<RunReport, 'counts' | 'deleted'>;
 /** Counts of one batch, inside its transaction: what a dead run did stays known. `moments`: when its records were fetched, if it is of a slice. */
 export async function countBatch(
   { trx }: Session,
-  { runId }: Run,
+  { runId }: RunKey,
   stream: string,
   { counts, deleted }: Done,
   sliceId?: string,
@@ -187,7 +187,7 @@ export async function finishRun(
  */
 export async function finishStream(
   db: Db,
-  run: Run,
+  run: RunKey,
   report: StreamReport,
   table: Table,
 ): Promise<Done | undefined> {

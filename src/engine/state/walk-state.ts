@@ -2,9 +2,10 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
-import type { Partition, Slice, WalkEnd, Window } from '../../core/stream.ts';
+import type { Partition, Slice, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import { type Db, query } from '../../queries/db.ts';
+import type { RunKey } from './run-state.ts';
 
 /** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
 export interface WalkPlan {
@@ -89,18 +90,18 @@ const insertSlices = (slices: readonly Slice[]): RawBuilder<unknown> =>
     from walk, jsonb_array_elements(${JSON.stringify(slices)}::jsonb) with ordinality as added (s, nth)
     order by nth returning slice_id`;
 
-/** Whose walk is opened, and by the source's clock. `fields`: those that are asked for by name; absent: all. */
-interface Opening {
-  readonly run: { readonly sourceId: number; readonly runId: string };
-  readonly stream: string;
-  readonly clock?: Date | undefined;
-  readonly fields?: readonly string[] | undefined;
+/** Whose walk is opened, and by the source's clock. */
+interface Opening extends Pick<RunKey, 'sourceId' | 'runId'> {
+  readonly stream: Pick<Stream, 'name'>;
+  readonly clock: Date | undefined;
+  /** Fields that are asked for by name; undefined: all. */
+  readonly coverage: { readonly fields: readonly string[] | undefined };
 }
 
 /** Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. */
 export async function openWalk(
   db: Db,
-  { run, stream, clock, fields }: Opening,
+  { sourceId, runId, stream, clock, coverage }: Opening,
   { kind, words, window }: WalkPlan,
   slices: readonly Slice[],
   replaced: readonly Walk[] = [],
@@ -109,15 +110,15 @@ export async function openWalk(
   const { field = null, from = null, to = null } = window ?? {};
   const [walk] = await query(db)<Walk>`with walk as (
       insert into ops.walks (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
-      values (${run.sourceId}, ${stream}, ${kind}, ${words}, ${clock ?? null}, ${field}, ${from}, ${to},
-        ${fields ?? null}::text[], ${run.runId}::bigint) returning *),
+      values (${sourceId}, ${stream.name}, ${kind}, ${words}, ${clock ?? null}, ${field}, ${from}, ${to},
+        ${coverage.fields ?? null}::text[], ${runId}::bigint) returning *),
     closed as (update ops.walks set status = 'abandoned', closed_at = now()
       where walk_id = any (${replaced.map(({ walkId }) => walkId)}::bigint[])),
     taken as (update ops.slices s set walk_id = walk.walk_id from walk
       where s.slice_id = any (${kept.map(({ sliceId }) => sliceId)}::bigint[])),
     added as (${insertSlices(slices)})
     select ${walkColumns} from walk`;
-  if (walk === undefined) throw new Error(`no walk of ${stream} was opened`);
+  if (walk === undefined) throw new Error(`no walk of ${stream.name} was opened`);
   return walk;
 }
 

@@ -2,9 +2,9 @@
 
 import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
 import { days as daysOf, earlier, later, midnight, minutes, plusDays } from '../../core/time.ts';
-import type { WalkContext } from '../batching/commit.ts';
+import type { WalkRun } from '../batching/commit.ts';
 import { sliceContext } from '../batching/slice-context.ts';
-import type { RunContext } from '../context/run-context.ts';
+import type { Run } from '../context/run-context.ts';
 import { type OpenSlice, sliceOf, splitSlice } from '../state/walk-state.ts';
 
 /** A window of more records is cut: few enough that the last one does not keep a run waiting for long. */
@@ -82,20 +82,20 @@ function cutAt(slice: Slice, moments: readonly Date[]): readonly Slice[] | undef
 
 /**
  * Reads slices, as many at once as the run allows, and the parts that `read` gives where it cuts one instead.
- * What it throws stops the others, by the signal of its context, and is thrown once they have ended.
+ * What it throws stops the others, by its signal, and is thrown once they have ended.
  */
 export async function readAll<S>(
-  context: RunContext,
+  run: Run,
   slices: readonly S[],
-  read: (slice: S, within: RunContext) => Promise<readonly S[]>,
+  read: (slice: S, signal: AbortSignal) => Promise<readonly S[]>,
 ): Promise<void> {
   const failure = new AbortController();
-  const within = { ...context, signal: AbortSignal.any([context.signal, failure.signal]) };
+  const signal = AbortSignal.any([run.signal, failure.signal]);
   const readOne = (slice: S): Promise<unknown> =>
-    context
+    run
       .slot(async () => {
-        within.signal.throwIfAborted();
-        return read(slice, within);
+        signal.throwIfAborted();
+        return read(slice, signal);
       })
       .then((parts) => Promise.all(parts.map(readOne)))
       .catch((error: unknown) => failure.abort(error));
@@ -104,36 +104,36 @@ export async function readAll<S>(
 }
 
 /** The parts of a slice that is too large, each resumable by itself; of any other its records, as far as known. */
-export async function splitIfLarge(walking: WalkContext, open: OpenSlice) {
-  const { context, stream, walk, tally, unread } = walking;
+export async function splitIfLarge(walking: WalkRun, open: OpenSlice) {
+  const { stream, walk, tally, unread } = walking;
   const { slice } = open;
   // A window of changes is open and usually small.
   const isCounted = stream.by === 'changes' && slice.window?.field === 'created';
-  const count = isCounted ? await stream.windows.count(slice, context.signal) : undefined;
+  const count = isCounted ? await stream.windows.count(slice, walking.signal) : undefined;
   // The records of a part were announced with the slice that it was cut from.
   if (count !== undefined && open.isPart !== true && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
-  const most = unread.count > 2 * context.deps.concurrency ? mostRecords : mostOfFew;
+  const most = unread.count > 2 * walking.deps.concurrency ? mostRecords : mostOfFew;
   const cut =
     stream.by === 'days'
       ? await partsOfDays(walking, stream.days, open)
-      : cutByCount(slice, count ?? 0, most, context.now());
+      : cutByCount(slice, count ?? 0, most, walking.now());
   if (cut === undefined) return { count };
-  const parts = await context.lease.transaction((session) => splitSlice(session, open, cut));
+  const parts = await walking.lease.transaction((session) => splitSlice(session, open, cut));
   unread.count += parts.length - 1;
   return { parts };
 }
 
 /** The days of a slice that the source no longer gives and the rest, or the halves of one with too many rows. */
 async function partsOfDays(
-  { context, stream }: WalkContext,
+  walking: WalkRun,
   days: Days,
   { slice, sliceId }: OpenSlice,
 ): Promise<readonly Slice[] | undefined> {
   // By the present moment: days go by at midnight, also while a run reads.
-  const now = context.now();
+  const now = walking.now();
   const atOldest = cutAt(slice, [daysThere(days, now).from]);
   if (atOldest !== undefined) return atOldest;
-  const rows = await days.rows(slice, sliceContext(context, stream, sliceId));
+  const rows = await days.rows(slice, sliceContext(walking, walking.stream, sliceId));
   return rows > mostRows ? cutEvenly(slice, 2, daysOf(1), now) : undefined;
 }

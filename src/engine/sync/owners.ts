@@ -8,9 +8,9 @@ import { nameOf } from '../../core/table.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import { rowsOf } from '../../queries/db.ts';
-import type { WalkContext } from '../batching/commit.ts';
+import type { WalkRun } from '../batching/commit.ts';
 import { ownerStreams, type RunDeps } from '../context/deps.ts';
-import { ask, type RunContext, type StreamInRun } from '../context/run-context.ts';
+import { ask, type Reader, type StreamRun } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 
 export interface Owner {
@@ -29,24 +29,24 @@ export interface Owner {
  * on with.
  */
 export async function ownersOf(
-  { context, stream }: Pick<StreamInRun, 'stream'> & { readonly context: Pick<RunContext, 'deps' | 'run'> },
+  of: Reader & Pick<StreamRun, 'stream'>,
   interrupted?: string,
 ): Promise<readonly Owner[]> {
-  const { deps, run } = context;
+  const { deps, sourceId, stream } = of;
   if (stream.partitions === undefined) return [{ owner: '{}', isActive: true, isListed: true }];
   const { table, columns, where = 'true', active, listed = 'true' } = stream.partitions;
   const named = Object.entries(columns);
   const key = named.map(([name, column]) => sql`${name}::text, ${sql.id(column)}::text`);
   const changed = sql`_synced_at >= coalesce((select max(opened_at) from ops.walks w
-    where w.source_id = ${run.sourceId} and w.stream = ${stream.name} and w.kind = 'full'
+    where w.source_id = ${sourceId} and w.stream = ${stream.name} and w.kind = 'full'
       and (w.status = 'done' or w.walk_id = ${interrupted ?? null}::bigint)), '-infinity')`;
   const isActive = active === undefined ? sql`true` : sql`(${sql.raw(active)}) is true or ${changed}`;
   const query = sql<Owner>`select partition, partition::text as owner,
       ${isActive} as "isActive", (${sql.raw(listed)}) is true as "isListed"
     from ${sql.table(table)}, jsonb_strip_nulls(jsonb_build_object(${sql.join(key)})) partition
-    where source_id = ${run.sourceId} and (${sql.raw(where)}) and ${isLeft(deps, stream.partitions)}
+    where source_id = ${sourceId} and (${sql.raw(where)}) and ${isLeft(deps, stream.partitions)}
     order by ${sql.join(named.map(([, column]) => sql.id(column)))}`;
-  return ask(context, query);
+  return ask(of, query);
 }
 
 /** The condition that an owner, or what it belongs to, is not left out by configuration. */
@@ -68,27 +68,24 @@ function isLeft({ source, exclude }: RunDeps, { table, columns }: Partitions): R
  * transaction. Both come back where the source shows it again. Gives false, and changes nothing, where some
  * record still refers to the owner.
  */
-export async function removeOwner(
-  { context, stream }: WalkContext,
-  { partition: owner = {} }: Slice,
-): Promise<boolean> {
+export async function removeOwner(walking: WalkRun, { partition: owner = {} }: Slice): Promise<boolean> {
+  const { stream, sourceId, runId } = walking;
   const { table, columns, unreferenced } = stream.partitions ?? {};
   if (table === undefined || unreferenced === undefined) return false;
-  const { run } = context;
   const isOwner = Object.entries(columns ?? {}).map(
     ([part, column]) => sql`${sql.id(column)}::text = ${owner[part]}`,
   );
-  const part = inScope(stream.table, { equal: owner }, run.sourceId);
+  const part = inScope(stream.table, { equal: owner }, sourceId);
   const query = sql<{ owners: number; rows: number }>`with marked as (
-      update ${sql.table(table)} set _deleted_at = now(), _synced_at = now(), _run_id = ${run.runId}::bigint
-      where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unreferenced)})
+      update ${sql.table(table)} set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
+      where source_id = ${sourceId} and _deleted_at is null and (${sql.raw(unreferenced)})
         and ${sql.join(isOwner, sql` and `)} returning 1),
-    removed as (${removal(stream.table, sql`${part} and exists (select from marked)`, run)} returning 1)
+    removed as (${removal(stream.table, sql`${part} and exists (select from marked)`, walking)} returning 1)
     select (select count(*)::int from marked) as owners, (select count(*)::int from removed) as rows`;
-  return context.lease.transaction(async (session) => {
+  return walking.lease.transaction(async (session) => {
     const [{ owners, rows } = { owners: 0, rows: 0 }] = await rowsOf(query, session.trx);
     if (owners === 0) return false;
-    await countBatch(session, run, stream.name, { counts: noCounts, deleted: owners + rows });
+    await countBatch(session, walking, stream.name, { counts: noCounts, deleted: owners + rows });
     return true;
   });
 }

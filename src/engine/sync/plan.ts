@@ -4,7 +4,7 @@ import type { Days, Slice, Stream, Window, Windows } from '../../core/stream.ts'
 import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
-import { ask, type Problem, type RunContext, type StreamInRun, tell } from '../context/run-context.ts';
+import { ask, type Problem, type Reader, type StreamRun, tell } from '../context/run-context.ts';
 import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import {
@@ -29,11 +29,8 @@ export interface Request {
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
 }
 
-/** What a plan is made from; `context` has what is needed of a run. */
-export interface Planning {
-  readonly context: Pick<RunContext, 'deps' | 'run' | 'clock' | 'now' | 'signal'>;
-  readonly stream: Stream;
-  readonly request: Request;
+/** What the warehouse and the source state of a stream now. */
+interface StreamState {
   /** What was last completed. */
   readonly checkpoint: Checkpoint | undefined;
   /** The open walks and the last complete one, in the order of their opening. */
@@ -44,18 +41,22 @@ export interface Planning {
   readonly coverage: Coverage;
 }
 
-/** The same in a run that reads the stream. */
-export interface Syncing extends StreamInRun, Omit<Planning, keyof StreamInRun> {}
+/** What a plan is made from. */
+export interface Planning extends Reader, StreamState {
+  readonly stream: Stream;
+  readonly request: Request;
+}
 
-/** What the warehouse and the source state of a stream now. */
-export async function planningOf(of: Pick<Planning, 'context' | 'stream' | 'request'>): Promise<Planning> {
-  const { deps, run, signal } = of.context;
-  const at = [deps.warehouse.db, run.sourceId, of.stream.name] as const;
+/** The same in a run that reads the stream. */
+export interface Syncing extends StreamRun, StreamState, Pick<Planning, 'request'> {}
+
+export async function stateOf({ db, sourceId, signal }: Reader, stream: Stream): Promise<StreamState> {
+  const at = [db, sourceId, stream.name] as const;
   const [checkpoint, walks, resolves] = await withRetry(() =>
     Promise.all([checkpointOf(...at), walksOf(...at), hasOpenRejects(...at)]),
   );
-  const coverage = await coverageOf(of.stream, signal, checkpoint?.fields);
-  return { ...of, checkpoint, walks, resolves, coverage };
+  const coverage = await coverageOf(stream, signal, checkpoint?.fields);
+  return { checkpoint, walks, resolves, coverage };
 }
 
 /**
@@ -89,9 +90,9 @@ export async function planOf(planning: Planning): Promise<WalkPlan | undefined> 
 }
 
 /** All of a stream that is cut by time, or the part of it in a backfill's window: of days that are there. */
-function windowOf({ context, stream, request: { window } }: Planning): Window | undefined {
-  if (stream.by !== 'days') return { field: 'created', from: context.deps.historyStart, ...window };
-  const { from, to } = daysThere(stream.days, context.clock ?? new Date());
+function windowOf({ deps, clock, stream, request: { window } }: Planning): Window | undefined {
+  if (stream.by !== 'days') return { field: 'created', from: deps.historyStart, ...window };
+  const { from, to } = daysThere(stream.days, clock ?? new Date());
   if (window === undefined) return span(from, to);
   const end = midnight(new Date(window.to.getTime() + daysOf(1) - 1));
   return span(later(midnight(window.from), from), earlier(end, to));
@@ -106,7 +107,7 @@ async function planChanges(
   checkpoint: Checkpoint,
   windows: Windows,
 ): Promise<WalkPlan | undefined> {
-  const { clock = checkpoint.watermark, signal, deps } = planning.context;
+  const { clock = checkpoint.watermark, signal, deps } = planning;
   const field = await windows.changes(signal);
   const isAll = field === 'updated';
   if (!isAll && !isFresh(planning)) return undefined;
@@ -130,15 +131,15 @@ const recentWords = 'recent';
  * changes when the clock says it should; guarantee G4). Records dated in the future do not count.
  */
 async function lowMark(planning: Planning, { watermark, fullAt }: Checkpoint): Promise<Date> {
-  const { context, stream, walks } = planning;
+  const { sourceId, stream, walks } = planning;
   const { order, schema, name } = stream.table;
   const isRecent = walks.find(({ isOpen }) => !isOpen)?.words === recentWords;
   const shown = isRecent ? (fullAt ?? watermark) : watermark;
   if (order === undefined) return shown;
   const newest = sql`max(${sql.id(order)})`;
   const query = sql<{ low: Date }>`select least(${newest}, ${shown}) as low from ${sql.id(schema, name)}
-    where source_id = ${context.run.sourceId} and ${sql.id(order)} <= ${watermark}`;
-  const [row] = await ask(context, query);
+    where source_id = ${sourceId} and ${sql.id(order)} <= ${watermark}`;
+  const [row] = await ask(planning, query);
   return row?.low ?? shown;
 }
 
@@ -146,8 +147,8 @@ async function lowMark(planning: Planning, { watermark, fullAt }: Checkpoint): P
 const fullEvery = 7;
 
 /** Whether everything was read not long ago. */
-const isFresh = ({ checkpoint, context }: Planning): boolean =>
-  checkpoint?.fullAt != null && !isDue(checkpoint.fullAt, fullEvery, context.clock ?? checkpoint.watermark);
+const isFresh = ({ checkpoint, clock }: Planning): boolean =>
+  checkpoint?.fullAt != null && !isDue(checkpoint.fullAt, fullEvery, clock ?? checkpoint.watermark);
 
 /** A run that begins somewhat earlier than the last one still counts as due. */
 const slack = hours(6);
@@ -163,7 +164,7 @@ function isDue(last: Date, every: number, clock: Date): boolean {
 
 /** The days that are due since a walk of this clock. */
 const daysSince = (planning: Planning, days: Days, last: Date): Promise<Window | undefined> =>
-  daysDue(days, planning.context.clock ?? new Date(), last, (back) => lastRead(planning, back));
+  daysDue(days, planning.clock ?? new Date(), last, (back) => lastRead(planning, back));
 
 /**
  * What a run reads again: everything since the last walk, and as far back as the deepest restatement that is
@@ -192,13 +193,13 @@ export async function daysDue(
  * When a walk last covered the last `back` days. What it could not read was taken over by the next one. A
  * history that is shorter than `back` days was never covered: each run reads all of it.
  */
-async function lastRead({ context, stream, coverage }: Planning, back: number): Promise<Date | undefined> {
-  const { run } = context;
+async function lastRead(planning: Planning, back: number): Promise<Date | undefined> {
+  const { sourceId, stream, coverage } = planning;
   const query = sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
-    where source_id = ${run.sourceId} and stream = ${stream.name} and (kind = 'incremental'
+    where source_id = ${sourceId} and stream = ${stream.name} and (kind = 'incremental'
         or words in (${fullWords(coverage.words, false)}, ${fullWords(coverage.words, true)}))
       and window_to - window_from >= ${back} * interval '1 day'`;
-  const [row] = await ask(context, query);
+  const [row] = await ask(planning, query);
   return row?.last ?? undefined;
 }
 
@@ -210,19 +211,18 @@ interface Planned extends Syncing {
 }
 
 /** Plans what a stream needs now; undefined: nothing. */
-export async function planStream(of: StreamInRun, request: Request): Promise<Planned | undefined> {
-  const { context, stream, tally } = of;
-  const planning = await planningOf({ context, stream, request });
-  const plan = await planOf(planning);
-  return plan && { ...planning, context, tally, plan };
+export async function planStream(of: StreamRun, request: Request): Promise<Planned | undefined> {
+  const syncing = { ...of, ...(await stateOf(of, of.stream)), request };
+  const plan = await planOf(syncing);
+  return plan && { ...syncing, plan };
 }
 
 /** The words of a walk that is read while another one cannot be finished. */
 const besideWords = 'beside';
 
 /** Whether a walk began not long ago, by the source's clock: what it has read is still as it was. */
-const isRecent = ({ clock }: Walk, { context }: Planned): boolean =>
-  (context.clock ?? new Date()).getTime() - (clock?.getTime() ?? 0) < hours(6);
+const isRecent = (walk: Walk, { clock = new Date() }: Planned): boolean =>
+  clock.getTime() - (walk.clock?.getTime() ?? 0) < hours(6);
 
 /** The open walks that the plan's walk replaces. A backfill replaces only those of the same window. */
 const replacedBy = ({ walks, plan }: Planned): readonly Walk[] =>
@@ -245,8 +245,8 @@ function goesOn(walk: Walk, syncing: Planned): boolean {
 }
 
 /** The slices of an earlier walk; none without one. */
-const slicesOfEarlier = ({ context }: Planned, walk: Walk | undefined): Promise<readonly WalkSlice[]> =>
-  withRetry(() => slicesOf(context.deps.warehouse.db, walk?.walkId));
+const slicesOfEarlier = ({ db }: Planned, walk: Walk | undefined): Promise<readonly WalkSlice[]> =>
+  withRetry(() => slicesOf(db, walk?.walkId));
 
 /**
  * Opens the plan's walk, in place of those that are open, and reads it; `kept`: slices of these that it takes
@@ -257,12 +257,11 @@ export async function beginWalk(
   slices: readonly Slice[],
   kept: readonly OpenSlice[] = [],
 ): Promise<Problem | undefined> {
-  const { context, stream, coverage, plan } = syncing;
-  const { run, clock, lease } = context;
-  if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
-  const at = { run, stream: stream.name, clock, fields: coverage.fields };
-  const walk = await lease.transaction(({ trx }) =>
-    openWalk(trx, at, plan, slices, replacedBy(syncing), kept),
+  const { stream, plan } = syncing;
+  if (plan.why !== undefined) tell(syncing, 'info', `${stream.name}: everything is read again: ${plan.why}`);
+  const replaced = replacedBy(syncing);
+  const walk = await syncing.lease.transaction(({ trx }) =>
+    openWalk(trx, syncing, plan, slices, replaced, kept),
   );
   return readOn(syncing, walk);
 }
@@ -301,21 +300,21 @@ export async function syncList(syncing: Planned): Promise<Problem | undefined> {
  * An interrupted walk is finished first, slice by slice, and what changed since it began is read after it.
  */
 export async function syncChanges(syncing: Planned, windows: Windows): Promise<Problem | undefined> {
-  const { context, stream, plan, request, walks } = syncing;
+  const { deps, stream, plan, request, walks } = syncing;
   const unfinished = walks.find((walk) => goesOn(walk, syncing));
   if (unfinished === undefined) return beginWalk(syncing, [sliceOf(undefined, plan.window)]);
-  tell(context, 'info', `${stream.name}: goes on with the ${unfinished.kind} walk that was interrupted`);
+  tell(syncing, 'info', `${stream.name}: goes on with the ${unfinished.kind} walk that was interrupted`);
   const problem = await readOn(syncing, unfinished);
   if (unfinished.kind === 'backfill' || unfinished.clock === null) return problem;
   if (problem === undefined) {
     const next = await confirmed(() => planStream(syncing, { ...request, full: false }));
     return next && syncChanges(next, windows);
   }
-  const field = await windows.changes(context.signal);
+  const field = await windows.changes(syncing.signal);
   // The slice of a walk over changes has an open end: it is unread, and read whole when it can be.
   if (unfinished.kind === 'incremental' && field === 'updated') return problem;
   // What changed since a walk began that cannot be finished; this moves no watermark and is not resumed.
-  const window = windowSince(context.deps, field, unfinished.clock);
+  const window = windowSince(deps, field, unfinished.clock);
   const beside = { kind: 'backfill', words: besideWords, window } as const;
   await beginWalk({ ...syncing, plan: beside }, [{ window }]);
   return problem;
@@ -384,7 +383,7 @@ function lackOf(
 
 /** The first day, by owner, of facts from before `from` that became known after the last walk was opened. */
 async function lateIn(
-  { context: { deps, run } }: Syncing,
+  { db, sourceId }: Syncing,
   { joined }: Days,
   last: Walk | undefined,
   from: Date | undefined,
@@ -392,7 +391,7 @@ async function lateIn(
   if (joined === undefined || last === undefined || from === undefined) return new Map();
   type Late = { readonly owner: string; readonly since: Date | null };
   const text = `select (to_jsonb(late) - 'since')::text as owner, since from (${joined}) late`;
-  const query = CompiledQuery.raw(text, [run.sourceId, last.opened, from.toISOString()]);
-  const { rows } = await withRetry(() => deps.warehouse.db.executeQuery<Late>(query));
+  const query = CompiledQuery.raw(text, [sourceId, last.opened, from.toISOString()]);
+  const { rows } = await withRetry(() => db.executeQuery<Late>(query));
   return new Map(rows.map(({ owner, since }) => [owner, since ?? new Date(0)]));
 }

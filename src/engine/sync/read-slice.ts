@@ -10,7 +10,7 @@ import { target } from '../../load/layout.ts';
 import { ListingLoad } from '../../load/load.ts';
 import { inScope } from '../../load/replace.ts';
 import { readingOf } from '../../reading/open-reading.ts';
-import { commit, scopeOf, type WalkContext } from '../batching/commit.ts';
+import { commit, scopeOf, type WalkRun } from '../batching/commit.ts';
 import { takePage, WaitingRecords } from '../batching/map-page.ts';
 import type { ListRead } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
@@ -26,47 +26,46 @@ import { ShownLess } from '../verify.ts';
  * that a list has nothing, or less than it should, is believed when said twice.
  */
 export async function readSlice(
-  walking: WalkContext,
+  walking: WalkRun,
   open: OpenSlice,
   count: number | undefined,
   doubts: readonly TidemarkError[],
 ): Promise<SliceEnd> {
-  const { context, stream } = walking;
+  const { deps, stream, signal } = walking;
   const { slice, sliceId } = open;
-  const { signal } = context;
   const reading =
     stream.read === undefined
-      ? readingOf(context.deps.source.http, await stream.pages(slice, signal), signal)
-      : await stream.read(slice, sliceContext(context, stream, sliceId), signal);
+      ? readingOf(deps.source.http, await stream.pages(slice, signal), signal)
+      : await stream.read(slice, sliceContext(walking, stream, sliceId), signal);
   const again = doubts.some((doubt) => doubt instanceof ShownLess || doubt instanceof HasNone);
   return new SliceReader(walking, open, reading).read(count, again);
 }
 
 /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
-const isWhole = ({ stream }: WalkContext): boolean => stream.absent === 'delete';
+const isWhole = ({ stream }: WalkRun): boolean => stream.absent === 'delete';
 
 /**
  * When a batch is full, and how many batches of a slice may be loaded while the next one is filled: none among
  * many slices (`manySlices`). While the last slice of a walk is loaded nothing else is read: its batches are
  * small.
  */
-function sizeOf(walking: WalkContext) {
-  const { context, unread } = walking;
+function sizeOf(walking: WalkRun) {
+  const { deps, unread } = walking;
   const large = { records: 5_000, bytes: mostBytes };
   if (isWhole(walking)) return { ...large, most: 1 };
   if (unread.count <= 1) return { records: 500, bytes: 1 << 20, most: 2 };
-  return { ...large, most: Math.min(unread.count, context.deps.concurrency) >= manySlices ? 0 : 1 };
+  return { ...large, most: Math.min(unread.count, deps.concurrency) >= manySlices ? 0 : 1 };
 }
 
 /** Bytes at which a batch is full. */
 const mostBytes = 1 << 21;
 
 /** A batch in the memory of one that is loaded, if there is any. */
-const emptyBatch = ({ context, stream }: WalkContext): Batch =>
-  new Batch(stream, context.writers.pop() ?? new BinaryWriter(mostBytes + (1 << 19)));
+const emptyBatch = ({ stream, writers }: WalkRun): Batch =>
+  new Batch(stream, writers.pop() ?? new BinaryWriter(mostBytes + (1 << 19)));
 
 class SliceReader {
-  readonly #walking: WalkContext;
+  readonly #walking: WalkRun;
   readonly #open: OpenSlice;
   readonly #reading: Reading;
   readonly #refusals: ListRead[] = [];
@@ -77,7 +76,7 @@ class SliceReader {
   #listing: ListingLoad | undefined;
   #received = 0;
 
-  constructor(walking: WalkContext, open: OpenSlice, reading: Reading) {
+  constructor(walking: WalkRun, open: OpenSlice, reading: Reading) {
     this.#walking = walking;
     this.#open = open;
     this.#reading = reading;
@@ -118,7 +117,7 @@ class SliceReader {
    * a warning.
    */
   async #check({ fetched, passes }: WalkEnd, counted: number | undefined, again: boolean): Promise<void> {
-    const { context, stream } = this.#walking;
+    const { stream, signal } = this.#walking;
     const { slice } = this.#open;
     // A reading without a pass sent no request.
     if (passes === 0) return;
@@ -126,13 +125,13 @@ class SliceReader {
       if (again || fetched > 0 || !(await mayHaveRows(this.#walking, slice))) return;
       throw new ShownLess(`${stream.name}: the list is empty`);
     }
-    const count = counted ?? (await stream.windows.count(slice, context.signal)) ?? 0;
+    const count = counted ?? (await stream.windows.count(slice, signal)) ?? 0;
     // Counts are approximate (the vendor's own word), but none is more than nothing.
     if (fetched === 0 ? count === 0 : count - fetched <= Math.max(2, count / 10)) return;
     const [from, to] = [slice.window?.from, slice.window?.to].map((at) => at?.toISOString() ?? '…');
     const message = `${stream.name}: the source counts ${plural(count, 'record')} from ${from} to ${to}, and shows ${fetched}`;
     if (!again) throw new ShownLess(message);
-    tell(context, 'warn', `${message}, twice: what it does not show is not read`);
+    tell(this.#walking, 'warn', `${message}, twice: what it does not show is not read`);
   }
 
   async #pages(again: boolean): Promise<WalkEnd> {
@@ -175,7 +174,6 @@ class SliceReader {
    * one of them threw.
    */
   async #load(most: number): Promise<void> {
-    const { context } = this.#walking;
     this.#countRejects();
     const batch = this.#batch;
     // Where this load cannot begin, there is nothing to salvage.
@@ -186,7 +184,7 @@ class SliceReader {
     const work = this.#listing?.add(batch) ?? commit(this.#walking, batch, this.#open);
     const load: Promise<unknown> = work
       .then(() => this.#loads.delete(load))
-      .finally(() => context.writers.push(batch.writer));
+      .finally(() => this.#walking.writers.push(batch.writer));
     load.catch(() => undefined);
     this.#loads.add(load);
     if (most === 0) await load;
@@ -196,9 +194,8 @@ class SliceReader {
 
   /** Takes the batch into account. Throws `TooManyRejects`. */
   #countRejects(): void {
-    const { context, tally } = this.#walking;
-    tally.rejected += this.#batch.rejects.length;
-    context.rejections.add(this.#batch);
+    this.#walking.tally.rejected += this.#batch.rejects.length;
+    this.#walking.rejections.add(this.#batch);
   }
 
   /** Throws `AllRejected` in the last slice of a walk of which no record could be loaded: it stays unread. */
@@ -217,12 +214,12 @@ class SliceReader {
    * replaced as a whole or not at all, it keeps the rejects where these are the failure: they say what is wrong. Throws the error.
    */
   async #failed(error: unknown): Promise<never> {
-    const { context, stream } = this.#walking;
+    const { lease, stream } = this.#walking;
     const loads = await Promise.allSettled(this.#loads);
     await this.#listing?.close();
     // What follows a batch that the warehouse refused stays out, too.
     const isLost = loads.some(({ status }) => status === 'rejected');
-    if (isLost || context.lease.signal.aborted) throw error;
+    if (isLost || lease.signal.aborted) throw error;
     // The first error is the one to report: what waits for lists that cannot be had either is read again.
     await this.#settle().catch(() => undefined);
     const isPart = stream.by !== 'days' && this.#listing === undefined;
@@ -236,32 +233,36 @@ class SliceReader {
 
   /** Commits the last batch with the receipt. */
   async #finish({ matched, ...walked }: WalkEnd): Promise<SliceEnd> {
-    const { context, stream } = this.#walking;
     const end = { ...walked, status: matched ? 'done' : 'partial', landed: this.#received } as const;
     const { spared, isHeld } = await commit(this.#walking, this.#batch, this.#open, end, this.#listing);
-    context.writers.push(this.#batch.writer);
+    this.#walking.writers.push(this.#batch.writer);
     if (spared !== undefined) {
       const why = 'a record of it that was rejected has no name';
-      tell(context, 'warn', `${stream.name}: ${plural(spared, 'row')} not in the list stay: ${why}`);
+      tell(
+        this.#walking,
+        'warn',
+        `${this.#walking.stream.name}: ${plural(spared, 'row')} not in the list stay: ${why}`,
+      );
     }
     return isHeld ? { ...end, status: 'partial', isHeld } : end;
   }
 }
 
-function openListing({ context, stream, force }: WalkContext, { slice }: OpenSlice): Promise<ListingLoad> {
-  const { sourceId, runId } = context.run;
-  const { settings, signal } = context.lease;
+function openListing(walking: WalkRun, { slice }: OpenSlice): Promise<ListingLoad> {
+  const { stream, sourceId, runId, force, deps } = walking;
+  const { settings, signal } = walking.lease;
   const target = { stream, scope: scopeOf(stream, slice), sourceId, runId, force, settings };
-  return ListingLoad.open(context.deps.warehouse.pool, target, signal);
+  return ListingLoad.open(deps.warehouse.pool, target, signal);
 }
 
 /** Whether rows of the slice are stored, or the whole list is read for the first time. */
-async function mayHaveRows({ context, stream, isFirst }: WalkContext, slice: Slice): Promise<boolean> {
+async function mayHaveRows(walking: WalkRun, slice: Slice): Promise<boolean> {
+  const { stream, isFirst, sourceId } = walking;
   if (stream.by === 'list' && isFirst) return true;
   const { columns, entity } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
   const query = sql`select from ${target(stream.table)} t
-    where ${inScope(stream.table, scopeOf(stream, slice), context.run.sourceId)}
+    where ${inScope(stream.table, scopeOf(stream, slice), sourceId)}
       ${sql.raw(entity ? 'and t._deleted_at is null' : '')} limit 1`;
-  return (await ask(context, query)).length > 0;
+  return (await ask(walking, query)).length > 0;
 }

@@ -3,7 +3,7 @@
 import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import type { WalkContext, Walking } from '../batching/commit.ts';
+import type { WalkRun } from '../batching/commit.ts';
 import { NestedLists } from '../batching/nested-lists.ts';
 import { leavingOut } from '../context/deps.ts';
 import { endsRun, type Problem, tell, where, worst } from '../context/run-context.ts';
@@ -18,14 +18,12 @@ import { readSlice } from './read-slice.ts';
  * Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the
  * stream or the run, once all that was begun has ended.
  */
-export async function readWalk(of: Walking): Promise<Problem | undefined> {
-  const { context, stream, walk, coverage } = of;
+export async function readWalk(of: Omit<WalkRun, 'nestedLists' | 'unread'>): Promise<Problem | undefined> {
+  const { db, lease, sourceId, stream, walk, coverage } = of;
   // Where the source has no part in what is read, the checkpoint cannot say more than this run reads.
   if (coverage.words !== coverage.ours)
-    await context.lease.transaction((session) =>
-      narrowCheckpoint(session, context.run.sourceId, stream.name, coverage),
-    );
-  const slices = await withRetry(() => slicesOf(context.deps.warehouse.db, walk.walkId));
+    await lease.transaction((session) => narrowCheckpoint(session, sourceId, stream.name, coverage));
+  const slices = await withRetry(() => slicesOf(db, walk.walkId));
   const open = slices.filter(({ state }) => state === 'unread');
   const window = slices[0]?.slice.window;
   const nestedLists = new NestedLists(of, window?.field === 'updated' ? window.from : undefined);
@@ -34,7 +32,7 @@ export async function readWalk(of: Walking): Promise<Problem | undefined> {
   const problems = await new WalkReader(walking, isAnswered).read(open);
   if (problems.length > 0) return worst(problems);
   // The last slice closes the walk with its last batch; of two that end at once neither does.
-  await context.lease.transaction((session) => closeIfLast(session, walking));
+  await lease.transaction((session) => closeIfLast(session, walking));
   return undefined;
 }
 
@@ -42,45 +40,43 @@ class WalkReader {
   readonly #problems: Problem[] = [];
   /** Slices whose owner refused them (404, 403), confirmed by a second request. */
   readonly #refused: { readonly open: OpenSlice; readonly error: Missing | Forbidden }[] = [];
-  readonly #walking: WalkContext;
+  readonly #walking: WalkRun;
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
 
-  constructor(walking: WalkContext, isAnswered: boolean) {
+  constructor(walking: WalkRun, isAnswered: boolean) {
     this.#answered = isAnswered;
     this.#walking = walking;
   }
 
   async read(slices: readonly OpenSlice[]): Promise<readonly Problem[]> {
-    await readAll(this.#walking.context, slices, (open, context) =>
-      this.#readOrCut({ ...this.#walking, context }, open).catch((error) => this.#failed(open, error)),
+    await readAll(this.#walking, slices, (open, signal) =>
+      this.#readOrCut({ ...this.#walking, signal }, open).catch((error) => this.#failed(open, error)),
     );
     if (this.#refused.length > 0) await this.#judge();
     return this.#problems;
   }
 
   /** Reads a slice, or cuts it: then gives its parts. An answer in doubt is requested a second time. */
-  async #readOrCut(walking: WalkContext, open: OpenSlice): Promise<readonly OpenSlice[]> {
-    const { context, stream } = walking;
+  async #readOrCut(walking: WalkRun, open: OpenSlice): Promise<readonly OpenSlice[]> {
     const { parts, count } = await splitIfLarge(walking, open);
     if (parts !== undefined) return parts;
     const refused = this.#refused.find((one) => one.open.owner === open.owner);
     if (refused !== undefined) throw refused.error;
-    await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
+    await withRetry(() => beginSlice(walking.db, open.sliceId, walking.runId));
     const end = await confirmed((doubts) => readSlice(walking, open, count, doubts));
     // A read without a pass sent no request: no owner has answered.
     this.#answered ||= end.passes > 0;
-    if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));
+    if (end.status === 'partial') this.#problems.push(partialProblem(where(walking.stream, open.slice), end));
     return [];
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */
   async #failed(open: OpenSlice, error: unknown): Promise<readonly []> {
-    const { context, stream } = this.#walking;
     if (!(error instanceof TidemarkError) || error instanceof Fenced) throw error;
     const isRefused = error instanceof Missing || error instanceof Forbidden;
-    if (error instanceof TooOld) tell(context, 'warn', await this.#leave(open, error, 'absent'));
-    else if (isRefused && stream.partitions !== undefined) this.#refused.push({ open, error });
+    if (error instanceof TooOld) tell(this.#walking, 'warn', await this.#leave(open, error, 'absent'));
+    else if (isRefused && this.#walking.stream.partitions !== undefined) this.#refused.push({ open, error });
     else {
       const reason = await this.#leave(open, error, 'failed');
       if (endsRun(error) || isRefused) throw error;
@@ -115,8 +111,8 @@ class WalkReader {
 
   /** The owner is read again by the next run. */
   async #waitFor(open: OpenSlice, error: TidemarkError): Promise<void> {
-    const { context, stream } = this.#walking;
-    const next = leavingOut(context.deps, stream, open.slice.partition);
+    const { deps, stream } = this.#walking;
+    const next = leavingOut(deps, stream, open.slice.partition);
     const reason = `${await this.#leave(open, error, 'failed')}; ${next}`;
     this.#problems.push({ status: 'forbidden', reason });
   }
@@ -126,11 +122,11 @@ class WalkReader {
    * to it and another one answers (`isUnlisted`).
    */
   async #passBy(open: OpenSlice, error: TidemarkError, isUnlisted: boolean): Promise<void> {
-    const { context, stream } = this.#walking;
     const isRemoved = isUnlisted && (await removeOwner(this.#walking, open.slice));
     const reason = await this.#leave(open, error, 'absent');
-    if (isRemoved) tell(context, 'info', `${where(stream, open.slice)}: deleted at the source`);
-    else tell(context, 'warn', reason);
+    const name = where(this.#walking.stream, open.slice);
+    if (isRemoved) tell(this.#walking, 'info', `${name}: deleted at the source`);
+    else tell(this.#walking, 'warn', reason);
   }
 
   /**
@@ -138,10 +134,9 @@ class WalkReader {
    * it. Gives the reason for people.
    */
   async #leave(open: OpenSlice, error: TidemarkError, status: 'failed' | 'absent'): Promise<string> {
-    const { context, stream } = this.#walking;
-    const { deps, run } = context;
+    const { db, runId, stream } = this.#walking;
     const end = { status, code: error.code, message: error.message } as const;
-    await withRetry(() => endSlice(deps.warehouse.db, open.sliceId, run.runId, end)).catch(() => undefined);
+    await withRetry(() => endSlice(db, open.sliceId, runId, end)).catch(() => undefined);
     return `${where(stream, open.slice)}: ${error.message}`;
   }
 }

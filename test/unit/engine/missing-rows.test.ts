@@ -21,10 +21,10 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test('finds what is not in a table of which the server has no statistics, and reads that table once', async () => {
-  const context = { run: { sourceId: 1 }, signal: new AbortController().signal };
   const client = await database.warehouse.pool.connect();
   const stream = { table: issues, name: 'issues' };
-  const reconciling = { context, stream, db: kyselyOn(client), tally: newTally() } as unknown as Reconciling;
+  const of = { sourceId: 1, stream, tally: newTally(), signal: new AbortController().signal };
+  const reconciling = { ...of, own: kyselyOn(client) } as unknown as Reconciling;
   try {
     const rowsRead = async (): Promise<number> => {
       const { rows } = await client.query(`select (seq_tup_read + idx_tup_fetch)::int as read

@@ -40,7 +40,8 @@ async function walkOf(slices: number): Promise<Walk> {
     words: 'some',
     window: { field: 'created', from: day(1), to: day(400) },
   };
-  const at = { run: { sourceId: 1, runId: '1' }, stream: 'issues' };
+  const run = { sourceId: 1, runId: '1', stream: { name: 'issues' }, clock: undefined };
+  const at = { ...run, coverage: { fields: undefined } };
   const { db } = database.warehouse;
   return openWalk(
     db,
@@ -82,13 +83,13 @@ test('a slice is cut once: its halves are given with their numbers, and a second
 
 test('a checkpoint says which fields its walk asked for from the beginning, not those that a later run would ask for', async () => {
   const { db } = database.warehouse;
-  const at = { run: { sourceId: 1, runId: '1' }, stream: 'projects', clock: day(1) };
+  const at = { sourceId: 1, runId: '1', stream: { name: 'projects' }, clock: day(1) };
   const close = (walk: Walk) => {
-    const closing = { walk, context: at, coverage: { words: 'all', whole: true } };
+    const closing = { walk, runId: at.runId, coverage: { words: 'all', whole: true } };
     return db.transaction().execute((trx) => closeIfLast({ trx }, closing));
   };
   const walkFor = (kind: 'full' | 'incremental', fields: readonly string[] | undefined) =>
-    openWalk(db, { ...at, fields }, { kind, words: 'all', window: undefined }, []);
+    openWalk(db, { ...at, coverage: { fields } }, { kind, words: 'all', window: undefined }, []);
   const fields = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
   await close(await walkFor('full', ['customfield_1']));
   expect((await walksOf(db, 1, 'projects')).map(({ isOpen }) => isOpen)).toEqual([false]);
