@@ -18,7 +18,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/connector.ts': 116,
   engine: 2879,
   load: 1526,
-  queries: 801,
+  queries: 795,
   bi: 429,
   warehouse: 1249,
   embedded: 450,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_985;
+export const limit = 24_979;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

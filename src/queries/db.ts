@@ -22,6 +22,10 @@ export type Counters = Counts & { readonly deleted: number };
 /** What of records is counted, as the columns of `ops.runs` and `ops.run_streams` are called. */
 export const counters = [...Object.keys(noCounts), 'deleted'] as (keyof Counters)[];
 
+/** The conditions that are not false, all of them together. */
+export const every = (...conditions: readonly (RawBuilder<unknown> | false)[]): RawBuilder<unknown> =>
+  sql.join([sql`true`, ...conditions.filter((condition) => condition !== false)], sql` and `);
+
 /** What went wrong: the class of the failure, and one line. */
 export type Failure = { readonly code: string; readonly message: string } | null;
 

@@ -1,6 +1,6 @@
 /** The dead letters: records that could not become rows, and why. */
 import { sql } from 'kysely';
-import { type Db, query } from './db.ts';
+import { type Db, every, query } from './db.ts';
 
 export interface Reject {
   readonly rejectId: string;
@@ -68,16 +68,13 @@ export async function cutRejects(db: Db, filter: RejectFilter): Promise<number> 
 }
 
 const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
-  sql.join(
-    [
-      all ? sql`true` : sql`r.status = 'open'`,
-      pipeline !== undefined && sql`src.name = ${pipeline}`,
-      stream !== undefined && sql`r.stream = ${stream}`,
-      key !== undefined && sql`r.record_key = any (${[...key]}::text[])`,
-      code !== undefined && sql`r.code = ${code}`,
-      rejectId !== undefined && sql`r.reject_id = ${rejectId}::bigint`,
-    ].filter((condition) => condition !== false),
-    sql` and `,
+  every(
+    all !== true && sql`r.status = 'open'`,
+    pipeline !== undefined && sql`src.name = ${pipeline}`,
+    stream !== undefined && sql`r.stream = ${stream}`,
+    key !== undefined && sql`r.record_key = any (${[...key]}::text[])`,
+    code !== undefined && sql`r.code = ${code}`,
+    rejectId !== undefined && sql`r.reject_id = ${rejectId}::bigint`,
   );
 
 /** How many are open, by stream. */

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Receipt } from '../core/run.ts';
 import type { Counters, Db, Failure } from './db.ts';
-import { countsOf, errorOf, query, receiptOf } from './db.ts';
+import { countsOf, errorOf, every, query, receiptOf } from './db.ts';
 
 export interface RunLine {
   readonly runId: string;
@@ -72,14 +72,13 @@ interface RunFilter {
 
 /** The newest runs first. */
 export const runs = (db: Db, { pipeline, kinds, status, before, limit }: RunFilter) => {
-  const conditions = [
-    sql`true`,
+  const fits = every(
     pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
     kinds !== undefined && sql`r.kind = any (${[...kinds]}::text[])`,
     status !== undefined && sql`r.status = ${status}`,
     before !== undefined && sql`r.run_id < ${before}::bigint`,
-  ].filter((condition) => condition !== false);
-  return selectRuns(db, sql`${sql.join(conditions, sql` and `)} order by r.run_id desc limit ${limit}`);
+  );
+  return selectRuns(db, sql`${fits} order by r.run_id desc limit ${limit}`);
 };
 
 /** The newest of all runs, and of each pipeline the newest that ended of every stream, of its deletions and of a part. */

@@ -1,12 +1,8 @@
 /** When a run did what: its streams, the progress of its slices, and the spans in which its source limited the rate. */
 import { type Db, query } from './db.ts';
+import type { RunLine, RunStream } from './run-history.ts';
 
-interface StreamSpan {
-  readonly stream: string;
-  readonly status: string;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-}
+type StreamSpan = Pick<RunStream, 'stream' | 'status'> & Pick<RunLine, 'startedAt' | 'finishedAt'>;
 
 /** A span in which the source limited the rate and no request was sent. Known when the run has ended. */
 interface Quiet {
