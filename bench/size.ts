@@ -8,21 +8,21 @@ export const budgets: Readonly<Record<string, number>> = {
   'index.ts': 26,
   'toolkit.ts': 33,
   'run.ts': 45,
-  core: 1675,
+  core: 1686,
   config: 763,
   http: 1139,
   reading: 1191,
-  'connectors/jira': 2699,
-  'connectors/spotify-ads': 2886,
-  'connectors/dagu': 932,
+  'connectors/jira': 2643,
+  'connectors/spotify-ads': 2863,
+  'connectors/dagu': 927,
   'connectors/connector.ts': 116,
-  engine: 2879,
+  engine: 2871,
   load: 1526,
   queries: 795,
   bi: 429,
   warehouse: 1249,
   embedded: 450,
-  scheduler: 900,
+  scheduler: 897,
   outbound: 472,
   'server/api': 954,
   'server/dashboard': 1500,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_979;
+export const limit = 24_895;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

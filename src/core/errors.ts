@@ -153,6 +153,22 @@ export const codeOf = (error: unknown): string | undefined => {
   return error instanceof AggregateError ? error.errors.map(codeOf).find(Boolean) : undefined;
 };
 
+type Kinds = readonly (abstract new (...args: never[]) => Error)[];
+
+/** Whether an error is of one of these kinds. */
+export const isOf =
+  <K extends Kinds>(...kinds: K) =>
+  (error: unknown): error is InstanceType<K[number]> =>
+    kinds.some((kind) => error instanceof kind);
+
+/** For `catch`: makes an error of one of these kinds the result; throws any other. */
+export const caught =
+  <K extends Kinds>(...kinds: K) =>
+  (error: unknown): InstanceType<K[number]> => {
+    if (isOf(...kinds)(error)) return error;
+    throw error;
+  };
+
 /** What was thrown, in its own words: it may be anything. */
 export const saidBy = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);

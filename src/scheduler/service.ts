@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { Interrupted, LockHeld } from '../core/errors.ts';
+import { caught, Interrupted, LockHeld } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { hours } from '../core/time.ts';
 import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
@@ -114,12 +114,9 @@ export async function endDeadRuns({ db, pool }: Warehouse, at: Date): Promise<vo
     select pipeline from ops.leases l where expires_at <= ${at}::timestamptz
       and exists (select from ops.runs r where r.pipeline = l.pipeline and r.status = 'running')`.execute(db);
   for (const { pipeline } of rows) {
-    try {
-      // Taking the lease marks the dead run lost and makes its writes impossible.
-      await (await takeLease(pool, pipeline, { ...leaseTimes, waitMs: 0 })).release();
-    } catch (error) {
-      // It came back to life, or a new run was faster.
-      if (!(error instanceof LockHeld)) throw error;
-    }
+    // Taking the lease marks the dead run lost and makes its writes impossible.
+    const lease = await takeLease(pool, pipeline, { ...leaseTimes, waitMs: 0 }).catch(caught(LockHeld));
+    // It came back to life, or a new run was faster.
+    if (!(lease instanceof LockHeld)) await lease.release();
   }
 }

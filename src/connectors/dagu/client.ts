@@ -44,12 +44,10 @@ export const route = (
 
 /** The answer; undefined where two requests get a 404: a single one may be a deployment or a cache. */
 export const sendOptional = async (http: Http, request: Request, signal: AbortSignal) => {
-  const ask = () =>
-    http.send(request, signal).catch((cause: unknown) => {
-      if (cause instanceof errors.Missing) return undefined;
-      throw cause;
-    });
-  return (await ask()) ?? (await ask());
+  const ask = () => http.send(request, signal).catch(errors.caught(errors.Missing));
+  const first = await ask();
+  const answer = first instanceof Error ? await ask() : first;
+  return answer instanceof Error ? undefined : answer;
 };
 
 /** A start is refused while the DAG runs: 409, and of the contract, which names no status for it, these words. */

@@ -4,6 +4,7 @@ import { standingOf } from '../../core/dag-engine.ts';
 import { BadData } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { type JsonObject, own } from '../../core/record-object.ts';
+import { unlessBad } from '../../core/record-parts.ts';
 import type { Reading } from '../../core/record-reader.ts';
 import { kind } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
@@ -23,12 +24,8 @@ export const textOf = (value: Json): string | undefined => {
 export const instantIn = (value: Json): Instant | null | undefined => {
   if (!isFilled(value) || value === '-' || value === 0 || value === '0001-01-01T00:00:00Z') return null;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  try {
-    return parseAnyInstant(value);
-  } catch (error) {
-    if (error instanceof BadData) return undefined;
-    throw error;
-  }
+  const instant = unlessBad(() => parseAnyInstant(value));
+  return instant instanceof BadData ? undefined : instant;
 };
 
 /** An instant in RFC 3339; undefined where there is none. */

@@ -1,9 +1,8 @@
 /** The account that Tidemark uses, and whether the server accepts its credentials. */
 
-import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
+import { AuthFailed, caught, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/stream.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
-import { baseOf } from './addresses.ts';
 import { textAt } from './lists.ts';
 
 /** What the server says of the account. */
@@ -31,12 +30,12 @@ export const cheapest = get('/rest/api/3/project/search', { maxResults: 1 });
  * ones as anonymous, and a full site would look empty.
  */
 export const askAccount = async (http: Http, signal: AbortSignal): Promise<Account> => {
-  const answer = await answerOf(http, myself, signal);
-  if (!(answer instanceof Missing || answer instanceof Forbidden)) return accountIn(http, answer);
-  const other = await answerOf(http, cheapest, signal);
+  const answer = await http.send(myself, signal).catch(caught(Missing, Forbidden));
+  if (!(answer instanceof Error)) return accountIn(http, answer);
+  const other = await http.send(cheapest, signal).catch(caught(Missing, Forbidden));
   // Every account may use both: a 403 is about the credentials.
   const forbidden = [other, answer].find((each) => each instanceof Forbidden);
-  if (!(other instanceof Missing || other instanceof Forbidden)) return nameless(other);
+  if (!(other instanceof Error)) return nameless(other);
   if (forbidden instanceof Forbidden)
     throw new AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
       cause: forbidden,
@@ -61,15 +60,31 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
   return { isVendor: true, name, site: baseOf(textAt(body, 'self') ?? ''), clock: date };
 };
 
-/** The answer, or that the endpoint does not exist or is closed to us. */
-const answerOf = (http: Http, request: Request, signal: AbortSignal) =>
-  http.send(request, signal).catch((cause: unknown) => {
-    if (cause instanceof Missing || cause instanceof Forbidden) return cause;
-    throw cause;
-  });
-
 /**
  * Whether an entity still exists. A 404 counts only while the credentials are accepted: the vendor answers 404 to everything that it hides.
  */
 export const existsAt = (http: Http, endpoint: string, query?: (id: string) => Request['query']) =>
   ask(http, endpoint, { ...(query && { query }), confirm: (signal) => askAccount(http, signal) });
+
+// Addresses in answers. They name the server as it knows itself; we keep to the base URL of the configuration.
+
+/**
+ * The vendor's gateway, whatever address a site was asked by (in all answers since 14 July 2026). The same
+ * origin by http, with a user or with another port is none.
+ */
+const gateway = /^https:\/\/api\.atlassian\.com\/ex\/jira\/[\w-]+(?=\/rest\/)/;
+
+/** The base of an address of the API, such as `https://example.atlassian.net`. */
+export const baseOf = (address: string): string | undefined =>
+  /^(https?:\/\/[^?#]+?)\/rest\//.exec(address)?.[1];
+
+/**
+ * The request with path and query of a next page that is at the gateway, or at the site as it named itself in
+ * `site`: below our own base URL. Any other host is left for the client to refuse.
+ */
+export const atOurBase = (request: Request, site: string | undefined): Request => {
+  const { url = '' } = request;
+  const isOfSite = site !== undefined && url.startsWith(`${site}/rest/`);
+  const base = isOfSite ? site : gateway.exec(url)?.[0];
+  return base === undefined ? request : { ...request, url: url.slice(base.length) };
+};

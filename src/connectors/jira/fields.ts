@@ -36,7 +36,7 @@ const plain = listing('/rest/api/3/field', single());
  * the run or the whole server.
  */
 const isOfSecondList = (cause: unknown): boolean =>
-  ![errors.Interrupted, errors.OutOfTime, errors.Unreachable].some((kind) => cause instanceof kind);
+  !errors.isOf(errors.Interrupted, errors.OutOfTime, errors.Unreachable)(cause);
 
 /** Reads a list whole; gives the reason where its first page fails in a way that `isMissing` accepts. */
 const readList = async (
@@ -146,13 +146,10 @@ export const knowFields = async (http: Http, isVendor: boolean, own: OwnFields, 
  * both.
  */
 const askFields = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
-  try {
-    const { pages, isWhole } = await readBoth(http, isVendor, signal);
-    return { records: pages.flatMap((page) => page.records), isWhole };
-  } catch (cause) {
-    if (!(cause instanceof errors.Missing || cause instanceof errors.Forbidden)) throw cause;
-    return { records: [], isWhole: false };
-  }
+  const ifClosed = errors.caught(errors.Missing, errors.Forbidden);
+  const both = await readBoth(http, isVendor, signal).catch(ifClosed);
+  if (both instanceof Error) return { records: [], isWhole: false };
+  return { records: both.pages.flatMap((page) => page.records), isWhole: both.isWhole };
 };
 
 const asField = transformOf(fields);

@@ -2,7 +2,7 @@
  * The tracker's lists: how a list is found in an answer, and the walks over lists whose records have an id.
  */
 
-import { Forbidden, Missing, Refused } from '../../core/errors.ts';
+import { Forbidden, isOf, Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk, Paging, Request } from '../../core/stream.ts';
 import { idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
@@ -13,8 +13,7 @@ export { at, idBy, textAt } from '../../reading/offset-list.ts';
 export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');
 
 /** Whether a list is not on the server, or not shown to this account. */
-export const isNotGiven = (cause: unknown): cause is Forbidden | Missing | Refused =>
-  cause instanceof Forbidden || cause instanceof Missing || cause instanceof Refused;
+export const isNotGiven = isOf(Forbidden, Missing, Refused);
 
 /** A POST request that only reads. */
 export const post = (endpoint: string, body: NonNullable<Request['body']>): Request => ({

@@ -1,5 +1,5 @@
 /** The issue search, as the issues stream uses it. */
-import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Http, Json, PageWalk, Request, Slice, Window } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
@@ -7,7 +7,7 @@ import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
 import { boundsJql, type Scope, windowJql } from './jql.ts';
-import { at, idBy, isNotGiven, listOf, post, textAt } from './lists.ts';
+import { at, idBy, listOf, post, textAt } from './lists.ts';
 
 // What the issue search understands: paging and changelogs. Found out from its answers, once a run.
 
@@ -39,11 +39,6 @@ interface SearchOptions {
 /** The fields of the search body, e.g. `jql`, `maxResults`, `fields`. */
 type SearchBody = NonNullable<Request['body']>;
 
-interface SearchAnswer {
-  readonly body: Json;
-  readonly issues: readonly Json[];
-}
-
 /** A walk over what a search finds. */
 const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
   first: post(searchEndpoint, { ...body, ...(paging.hasTotals && { startAt: 0 }) }),
@@ -53,12 +48,7 @@ const walkOf = ({ paging }: SearchFacts, body: SearchBody): PageWalk => ({
 });
 
 /** Searches for the id of one issue. Throws what `Http.send` throws, and `UnexpectedContent` where the answer has no list. */
-const askForOne = async (
-  http: Http,
-  jql: string,
-  signal: AbortSignal,
-  more?: SearchBody,
-): Promise<SearchAnswer> => {
+const askForOne = async (http: Http, jql: string, signal: AbortSignal, more?: SearchBody) => {
   const request = post(searchEndpoint, { jql, maxResults: 1, fields: ['id'], ...more });
   const { body } = await http.send(request, signal);
   return { body, issues: issuesOf(body) };
@@ -188,15 +178,11 @@ const countsOf = ({ http, scope }: SearchOptions, facts: (signal: AbortSignal) =
   const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
     if (!hasApproximateCount) return undefined;
     const endpoint = '/rest/api/3/search/approximate-count';
-    try {
-      const { body } = await http.send(post(endpoint, { jql }), signal);
-      const count = at(body, 'count');
-      return typeof count === 'number' ? count : undefined;
-    } catch (cause) {
-      if (!isNotGiven(cause)) throw cause;
-      hasApproximateCount = false;
-      return undefined;
-    }
+    const ifNotGiven = caught(Forbidden, Missing, Refused);
+    const answer = await http.send(post(endpoint, { jql }), signal).catch(ifNotGiven);
+    if (answer instanceof Error) hasApproximateCount = false;
+    const count = answer instanceof Error ? undefined : at(answer.body, 'count');
+    return typeof count === 'number' ? count : undefined;
   };
   return async ({ window }: Slice, signal: AbortSignal): Promise<number | undefined> => {
     const { paging, dates, everything } = await facts(signal);

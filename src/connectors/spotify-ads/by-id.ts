@@ -1,10 +1,11 @@
 /** Entities that are requested by their id: ad accounts, and ad sets where the server has no list of them. */
 
-import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Reading, ReadSide, Request, Slice, SliceContext } from '../../core/stream.ts';
 import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { pages } from '../../reading/pages.ts';
+import { get } from '../../reading/requests.ts';
 import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts';
 import { listing, wholeOrPaged } from './lists.ts';
 import { oneByOne } from './one-by-one.ts';
@@ -22,7 +23,7 @@ interface Wanted {
 /** One page an entity. One that never was there fails. */
 const byId = (ads: Ads, { ids, endpoint, path, isNew }: Wanted, signal: AbortSignal): Reading => {
   const page = async (id: string, until: AbortSignal) => {
-    const sent = ads.http.send({ method: 'GET', path: path(id), endpoint }, until);
+    const sent = ads.http.send(get(path(id), undefined, endpoint), until);
     const { raw, body } = await sent.catch((cause: unknown) => {
       if (!(cause instanceof Missing) || isNew?.(id) !== true) throw cause;
       const message = `${cause.message}; it was never there: is its id right?`;
@@ -69,13 +70,11 @@ const discovered = async (ads: Ads, context: SliceContext, signal: AbortSignal):
     throw new Misconfigured('the token sees no business: name the ad accounts to read in ADS_ACCOUNT_IDS');
   const ids = new Set<string>();
   const refused: Error[] = [];
-  for (const { id = '' } of owners)
-    try {
-      for (const account of await accountsOf(ads, id, signal)) ids.add(account);
-    } catch (cause) {
-      if (!(cause instanceof Forbidden || cause instanceof Missing)) throw cause;
-      refused.push(cause);
-    }
+  for (const { id = '' } of owners) {
+    const found = await accountsOf(ads, id, signal).catch(caught(Forbidden, Missing));
+    if (found instanceof Error) refused.push(found);
+    else for (const account of found) ids.add(account);
+  }
   const [cause] = refused;
   if (refused.length === owners.length)
     throw new Misconfigured(
@@ -141,14 +140,9 @@ export const isThere = async (
   request: Request,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  try {
-    await http.send(request, signal);
-    return true;
-  } catch (cause) {
-    if (!(cause instanceof Missing)) throw cause;
-    // 404 is also the answer for an account that is not there: then this throws.
-    if (cause.status === 404)
-      await http.send({ method: 'GET', path: ofAccount(account), endpoint: accountEndpoint }, signal);
-    return false;
-  }
+  const answer = await http.send(request, signal).catch(caught(Missing));
+  // 404 is also the answer for an account that is not there: then this throws.
+  if (answer instanceof Missing && answer.status === 404)
+    await http.send(get(ofAccount(account), undefined, accountEndpoint), signal);
+  return !(answer instanceof Missing);
 };

@@ -3,6 +3,7 @@
 import type { Json, PageWalk } from '../../core/stream.ts';
 import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
+import { get } from '../../reading/requests.ts';
 
 /** Where a list is and what it is called. */
 export interface ListSpec {
@@ -47,13 +48,9 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Lis
     (at(body, key) ?? null) === null &&
     at(numbers(body), 'total') === 0 &&
     !Object.values(body as object).some(Array.isArray);
+  const query = { limit: pageSize, ...(sort !== undefined && { sort_direction: 'ASC', sort_field: sort }) };
   return {
-    first: {
-      method: 'GET',
-      path,
-      endpoint,
-      query: { limit: pageSize, ...(sort !== undefined && { sort_direction: 'ASC', sort_field: sort }) },
-    },
+    first: get(path, query, endpoint),
     paging: byOffset,
     list: (body) => (isEmpty(body) ? [] : list(body)),
     id: idBy(id),

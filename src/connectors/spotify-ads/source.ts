@@ -5,6 +5,7 @@ import { leftOutOf } from '../../core/exclude.ts';
 import type { Preflight } from '../../core/stream.ts';
 import { closedEndpoints, refusalIn } from '../../http/closed-endpoints.ts';
 import { textAt } from '../../reading/offset-list.ts';
+import { get } from '../../reading/requests.ts';
 import type { Opened } from '../connector.ts';
 import { type Ads, canonicalId, ofAccount } from './ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
@@ -63,9 +64,9 @@ export const askAccount = async (
   signal: AbortSignal,
 ): Promise<Pick<Preflight, 'account' | 'clock'> & { readonly words: string }> => {
   const { first, list } = listing(businessList);
-  const account = { method: 'GET', endpoint: '/ad_accounts/{id}' } as const;
+  const accounts = accountIds.map((id) => get(ofAccount(id), undefined, '/ad_accounts/{id}'));
   const failed: TidemarkError[] = [];
-  for (const request of [first, ...accountIds.map((id) => ({ ...account, path: ofAccount(id) }))])
+  for (const request of [first, ...accounts])
     try {
       const isList = request === first;
       const { body, date: clock } = await http.send(request, signal);

@@ -2,6 +2,7 @@
 
 import type { Json, ReadSide } from '../../core/stream.ts';
 import { at, listNamed, textAt } from '../../reading/offset-list.ts';
+import { get } from '../../reading/requests.ts';
 import { type Ads, idChunks } from './ads.ts';
 import { answers } from './one-by-one.ts';
 
@@ -44,8 +45,7 @@ export const targetNames = (ads: Ads): ReadSide => ({
     });
     const page = async ({ dimension, list, ids }: (typeof items)[number], until: AbortSignal) => {
       const path = `/targets/${list}`;
-      const request = { method: 'GET', path, endpoint: path, query: { ids } } as const;
-      const { body, raw } = await ads.http.send(request, until);
+      const { body, raw } = await ads.http.send(get(path, { ids }), until);
       const given = listNamed(path, list);
       const records = given(body)
         .flatMap(withParts)

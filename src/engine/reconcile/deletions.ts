@@ -1,7 +1,7 @@
 /** Tombstones of one stream (guarantee G10). */
 
 import { sql } from 'kysely';
-import { Forbidden, Missing } from '../../core/errors.ts';
+import { caught, Forbidden, Missing } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { noCounts } from '../../core/run.ts';
 import { target } from '../../load/layout.ts';
@@ -90,31 +90,21 @@ async function ask(
   answers: Answers,
 ): Promise<void> {
   const exists = async (key: string) => (await stream.exists?.(key, signal)) === true;
-  /** Undefined where the row is closed to the account (401, 403): it may be there. */
-  const isThere = (key: string) => exists(key).catch(undefinedIfForbidden);
   const answered = new Map<string, boolean>();
   const lives = async (canary: string): Promise<boolean> => {
     const now = `${canary} ${Math.floor(performance.now() / canaryMs)}`;
-    const answer = answered.get(now) ?? (await exists(canary).catch(falseIfMissing));
+    const answer = answered.get(now) ?? (await exists(canary).catch(caught(Missing))) === true;
     answered.set(now, answer);
     return answer;
   };
   for (const row of rows) {
     if (answers.missing.length > most) break;
     const isProof = row.isReplaced || (row.canary !== null && (await lives(row.canary)));
-    const answer = isProof ? await isThere(row.key) : undefined;
-    answers[answer === undefined ? 'unsure' : answer ? 'listed' : 'missing'].push(row);
+    // A row that is closed to the account (401, 403) may be there.
+    const answer = isProof ? await exists(row.key).catch(caught(Forbidden)) : undefined;
+    answers[typeof answer !== 'boolean' ? 'unsure' : answer ? 'listed' : 'missing'].push(row);
   }
 }
-
-const undefinedIfForbidden = (error: unknown): undefined => {
-  if (!(error instanceof Forbidden)) throw error;
-};
-
-const falseIfMissing = (error: unknown): boolean => {
-  if (error instanceof Missing) return false;
-  throw error;
-};
 
 /** Lifts the tombstones of rows that were seen. */
 export async function liftTombstones(reconciling: Reconciling): Promise<void> {

@@ -3,7 +3,7 @@
  * API is the cloud's.
  */
 
-import { Forbidden, Missing } from '../../../core/errors.ts';
+import { caught, Forbidden, Missing } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Http, Json, Request } from '../../../core/stream.ts';
 import { instantToDate } from '../../../core/time.ts';
@@ -11,7 +11,7 @@ import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';
 import { epochMillis } from '../jql.ts';
 import { at, listOf } from '../lists.ts';
-import { type Dialect, isAnswer } from './dialect.ts';
+import { answers, type Dialect } from './dialect.ts';
 import { historiesOf, issueOf } from './server-records.ts';
 
 /** `version`: as the server states it. */
@@ -28,16 +28,15 @@ export const dataCenter = (version?: string): Dialect => ({
  * newer versions list them (confluence.atlassian.com, "Using personal access tokens").
  */
 const tokenEnds = async (http: Http, signal: AbortSignal): Promise<Date | undefined> => {
-  try {
-    const { body } = await http.send(get('/rest/pat/latest/tokens'), signal);
-    const used = (token: Json): number => Number(instantAt(token, 'lastAccessed') ?? 0);
-    const [last] = listOf('/rest/pat/latest/tokens')(body).toSorted((a, b) => used(b) - used(a));
-    const ends = instantAt(last, 'expiringAt');
-    return ends === undefined ? undefined : instantToDate(ends);
-  } catch (cause) {
-    if (isAnswer(cause)) return undefined;
-    throw cause;
-  }
+  const path = '/rest/pat/latest/tokens';
+  const tokens = await http
+    .send(get(path), signal)
+    .then(({ body }) => listOf(path)(body))
+    .catch(caught(...answers));
+  const used = (token: Json): number => Number(instantAt(token, 'lastAccessed') ?? 0);
+  const [last] = tokens instanceof Error ? [] : tokens.toSorted((a, b) => used(b) - used(a));
+  const ends = instantAt(last, 'expiringAt');
+  return ends === undefined ? undefined : instantToDate(ends);
 };
 
 const adapt = (http: Http): Http => {

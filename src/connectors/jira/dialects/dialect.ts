@@ -20,6 +20,5 @@ export interface Dialect {
   readonly tokenEnds?: (http: Http, signal: AbortSignal) => Promise<Date | undefined>;
 }
 
-/** Whether a server answered, but not what it was asked for. */
-export const isAnswer = (cause: unknown): boolean =>
-  [Missing, Forbidden, AuthFailed, Refused, UnexpectedContent].some((kind) => cause instanceof kind);
+/** A server answered, but not what it was asked for. */
+export const answers = [Missing, Forbidden, AuthFailed, Refused, UnexpectedContent] as const;

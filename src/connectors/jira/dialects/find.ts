@@ -1,17 +1,15 @@
 /** Which dialect a server speaks: found out once a run, with the account. */
 
-import { Missing } from '../../../core/errors.ts';
+import { caught, Missing } from '../../../core/errors.ts';
 import { memoizeAsync } from '../../../core/memoize-async.ts';
 import type { Http, Json } from '../../../core/stream.ts';
 import { get } from '../../../reading/requests.ts';
-import { type Account, askAccount, nameless } from '../account.ts';
-import { atOurBase } from '../addresses.ts';
+import { type Account, askAccount, atOurBase, nameless } from '../account.ts';
 import { sending } from '../client.ts';
 import { textAt } from '../lists.ts';
-import { cloud } from './cloud.ts';
-import { contract } from './contract.ts';
+import { cloud, contract } from './cloud.ts';
 import { dataCenter } from './data-center.ts';
-import { type Dialect, isAnswer } from './dialect.ts';
+import { answers, type Dialect } from './dialect.ts';
 
 export interface Server {
   readonly dialect: Dialect;
@@ -27,25 +25,17 @@ const serverInfo = get('/rest/api/2/serverInfo');
  * where there is no tracker. `plain`: without the checks of `http`, because it is asked before we are known.
  */
 export const findServer = async (http: Http, plain: Http, signal: AbortSignal): Promise<Server> => {
-  try {
-    const account = await askAccount(http, signal);
-    return { dialect: account.isVendor ? cloud : contract, account };
-  } catch (cause) {
-    if (!isAnswer(cause)) throw cause;
-    const info = await plain.send(serverInfo, signal).catch((error: unknown) => {
-      if (isAnswer(error)) return undefined;
-      throw error;
-    });
-    const dialect = dialectIn(info?.body, cause);
-    if (dialect === undefined) throw cause;
-    const account = await askAccount(dialect.adapt(http), signal).catch((error: unknown) => {
-      if (!(error instanceof Missing)) throw error;
-      // A server that said what it is may lack the endpoints that tell the account.
-      if (info === undefined) throw cause;
-      return nameless(info);
-    });
-    return { dialect, account };
-  }
+  const first = await askAccount(http, signal).catch(caught(...answers));
+  if (!(first instanceof Error)) return { dialect: first.isVendor ? cloud : contract, account: first };
+  const info = await plain.send(serverInfo, signal).catch(caught(...answers));
+  const isSilent = info instanceof Error;
+  const dialect = dialectIn(isSilent ? undefined : info.body, first);
+  if (dialect === undefined) throw first;
+  const account = await askAccount(dialect.adapt(http), signal).catch(caught(Missing));
+  if (!(account instanceof Missing)) return { dialect, account };
+  // A server that said what it is may lack the endpoints that tell the account.
+  if (isSilent) throw first;
+  return { dialect, account: nameless(info) };
 };
 
 /** Undefined where the server is no Data Center. Jira 7 and older do not say how they are deployed. */

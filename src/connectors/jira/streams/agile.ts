@@ -1,11 +1,10 @@
 /** Boards, their sprints, and the issues in those. */
 
-import { Refused, TidemarkError } from '../../../core/errors.ts';
-import type { PageWalk, Stream } from '../../../core/stream.ts';
+import { caught, Refused, TidemarkError } from '../../../core/errors.ts';
+import type { Fallback, PageWalk, Stream } from '../../../core/stream.ts';
 import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';
-import { boardSprintsFromSprints, sprintsFromIssues } from '../dialects/contract-lists.ts';
 import { listing, listingOf } from '../lists.ts';
 import type { Search } from '../search.ts';
 import * as tables from '../tables.ts';
@@ -28,6 +27,20 @@ export const boards = ({ http }: Tracker): Stream =>
     pages: () => listing(board, offset(), { maxResults: 100 }),
     exists: existsAt(http, '/rest/agile/1.0/board/{id}'),
   });
+
+/** The contract does not list the sprints of boards. */
+export const sprintsFromIssues: Fallback = {
+  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
+  after: ['issues'],
+  sql: calling('sprints_of_issues', 'true'),
+};
+
+export const boardSprintsFromSprints: Fallback = {
+  reason:
+    'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
+  after: ['sprints'],
+  sql: calling('board_sprints_of_sprints'),
+};
 
 /** The sprints of each board. Kanban boards have none; a board of unknown type is asked. */
 const sprintsOfBoards = {
@@ -73,11 +86,8 @@ const isNamed =
 const issuesOf = async (search: Search, sprintId: string, signal: AbortSignal): Promise<PageWalk> => {
   const list = listingOf(sprintIssue, sprintId, { fields: 'id', maxResults: 100 });
   // That there is no search is said by the stream of issues.
-  const found = await search.inSprint(sprintId, signal).catch((error: unknown) => {
-    if (error instanceof TidemarkError) return undefined;
-    throw error;
-  });
-  if (found === undefined) return list;
+  const found = await search.inSprint(sprintId, signal).catch(caught(TidemarkError));
+  if (found === undefined || found instanceof Error) return list;
   return {
     ...found,
     paging: firstThatFits(pageToken(), offset()),

@@ -1,6 +1,6 @@
 /** What the platform has besides boards: users, groups and their members; words and projects; issues. */
 
-import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
+import { caught, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Afterwards, Fallback, Http, Json, PageWalk, Paging, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/open-reading.ts';
@@ -8,14 +8,9 @@ import { bareArray, firstThatFits, offset, single, withParameter } from '../../.
 import { cheapest, existsAt } from '../account.ts';
 import { sending } from '../client.ts';
 import type { Readable } from '../columns.ts';
-import {
-  issueTypesFromIssues,
-  prioritiesFromIssues,
-  statusesFromIssues,
-} from '../dialects/contract-lists.ts';
 import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
-import { at, idBy, isNotGiven, listing, listOf, textAt } from '../lists.ts';
+import { at, idBy, listing, listOf, textAt } from '../lists.ts';
 import { instantOf, searchEndpoint } from '../search.ts';
 import * as tables from '../tables.ts';
 import { partRowsBy } from '../transform/issue-parts.ts';
@@ -68,14 +63,10 @@ const firstAvailable = async (
 ): Promise<PageWalk> => {
   let reason: unknown;
   for (const walk of walks) {
-    try {
-      const query = { ...walk.first.query, maxResults: 1 };
-      const { body } = await http.send({ ...walk.first, query }, signal);
-      if (!(reason instanceof Forbidden) || walk.list(body).length > 0) return walk;
-    } catch (cause) {
-      if (!isNotGiven(cause)) throw cause;
-      if (reason === undefined || reason instanceof Missing) reason = cause;
-    }
+    const least = { ...walk.first, query: { ...walk.first.query, maxResults: 1 } };
+    const answer = await http.send(least, signal).catch(caught(Forbidden, Missing, Refused));
+    if (answer instanceof Error) reason = reason === undefined || reason instanceof Missing ? answer : reason;
+    else if (!(reason instanceof Forbidden) || walk.list(answer.body).length > 0) return walk;
   }
   throw reason;
 };
@@ -149,6 +140,13 @@ export const fields = ({ http, ownFields }: Tracker): Stream => ({
   transform: fieldMapper(ownFields),
 });
 
+/** The contract does not list the words of a site. */
+const fromIssues = (what: string, name: string): Fallback => ({
+  reason: `the server does not list its ${what}; they are taken from the issues that are in one now`,
+  after: ['issues'],
+  sql: calling(name),
+});
+
 /** A list in one answer that only the vendor promises. */
 const vendorList = (path: string, table: Readable, about: string, fallback: Fallback): Stream => {
   const walk = listing(path, single());
@@ -159,14 +157,14 @@ export const statuses = vendorList(
   '/rest/api/3/status',
   tables.statuses,
   'Statuses with their category.',
-  statusesFromIssues,
+  fromIssues('statuses', 'statuses_of_issues'),
 );
 
 export const issueTypes = vendorList(
   '/rest/api/3/issuetype',
   tables.issueTypes,
   'Types of issues.',
-  issueTypesFromIssues,
+  fromIssues('types of issues', 'issue_types_of_issues'),
 );
 
 const prioritySchemes = '/rest/api/3/priorityscheme';
@@ -218,7 +216,7 @@ export const priorities = ({ http }: Tracker): Stream =>
     about: 'Priorities in their order, of all priority schemes.',
     optional: true,
     read: (_slice, _context, signal) => readingOf(closedIsMissing(http), schemes, signal),
-    fallback: prioritiesFromIssues,
+    fallback: fromIssues('priorities', 'priorities_of_issues'),
   });
 
 // Issues and the projects that they are in.

@@ -15,12 +15,13 @@ import type {
   SliceContext,
   WalkEnd,
 } from '../../../core/stream.ts';
-import { days, hours, parseInstant } from '../../../core/time.ts';
+import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { sourceBytes } from '../../../reading/open-reading.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
+import { get, instantAt } from '../../../reading/requests.ts';
 import { accountOf, idChunks, ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { fieldsOf } from '../metrics.ts';
@@ -259,14 +260,9 @@ async function* pagesOf(
 const isRequested = ({ level, ids, granularity, from, to }: Question, row: Json): boolean => {
   const id = textAt(row, 'entity_id');
   if (id !== undefined && (!ids.has(id) || (textAt(row, 'entity_type') ?? level) !== level)) return false;
-  const text = textAt(row, 'start_time');
-  if (granularity === 'LIFETIME' || text === undefined) return true;
-  try {
-    const start = Number(parseInstant(text) / 1000n);
-    return start >= from && start < to;
-  } catch {
-    return true;
-  }
+  const instant = instantAt(row, 'start_time');
+  const start = Number((instant ?? 0n) / 1000n);
+  return granularity === 'LIFETIME' || instant === undefined || (start >= from && start < to);
 };
 
 /** What a row is of and when. Without an entity: ''; the transform rejects such a row. */
@@ -305,30 +301,24 @@ const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
 /** An integrator got 502 for REVENUE by hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour = ['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND'];
 
-const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>): PageWalk => ({
-  first: {
-    method: 'GET',
-    path: ofAccount(account, '/aggregate_reports'),
-    endpoint,
-    query: {
-      entity_type: level,
-      ...(ids.size > 0 && level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
-      granularity,
-      fields: fieldsOf('aggregate').filter((name) => granularity !== 'HOUR' || !notByHour.includes(name)),
-      ...(granularity !== 'LIFETIME' && {
-        report_start: instant(from),
-        // The platform's end is inclusive: the whole of its last day or hour.
-        report_end: instant(to - lengthOf(granularity)),
-      }),
-      // The two upper levels have no parent that the vendor would name.
-      ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
-      limit: pageSize,
-    },
-  },
-  paging,
-  list: (body) => checkedRows(body, granularity),
-  id: rowId,
-});
+const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>): PageWalk => {
+  const query = {
+    entity_type: level,
+    ...(ids.size > 0 && level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
+    granularity,
+    fields: fieldsOf('aggregate').filter((name) => granularity !== 'HOUR' || !notByHour.includes(name)),
+    ...(granularity !== 'LIFETIME' && {
+      report_start: instant(from),
+      // The platform's end is inclusive: the whole of its last day or hour.
+      report_end: instant(to - lengthOf(granularity)),
+    }),
+    // The two upper levels have no parent that the vendor would name.
+    ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
+    limit: pageSize,
+  };
+  const first = get(ofAccount(account, '/aggregate_reports'), query, endpoint);
+  return { first, paging, list: (body) => checkedRows(body, granularity), id: rowId };
+};
 
 const token = 'continuation_token';
 

@@ -1,6 +1,6 @@
 /** CSV reports: a job at the platform, and its file as it streams in. Entities are current by name only. */
 
-import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { caught, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import type {
   Answer,
@@ -18,6 +18,7 @@ import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
 import { download } from '../../../reading/download.ts';
 import { textAt } from '../../../reading/offset-list.ts';
 import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
+import { get } from '../../../reading/requests.ts';
 import { accountOf, accounts, ofAccount } from '../ads.ts';
 import { csvDimensions, nameOfRow, readHeader } from '../csv-rows.ts';
 import { fieldsOf } from '../metrics.ts';
@@ -184,12 +185,8 @@ const jobsOf = ({ http, note, jobs }: Reports, slice: Slice): Jobs => {
     },
     async look(id, signal) {
       const path = ofAccount(account, `/async_reports/${encodeURIComponent(id)}`);
-      try {
-        return lookOf((await http.send({ method: 'GET', path, endpoint: lookEndpoint }, signal)).body);
-      } catch (error) {
-        if (error instanceof Missing) return { is: 'gone', reason: error.message };
-        throw error;
-      }
+      const answer = await http.send(get(path, undefined, lookEndpoint), signal).catch(caught(Missing));
+      return answer instanceof Missing ? { is: 'gone', reason: answer.message } : lookOf(answer.body);
     },
     ...jobs,
   };

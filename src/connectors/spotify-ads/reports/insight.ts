@@ -3,6 +3,7 @@
 import { Refused } from '../../../core/errors.ts';
 import type { Json, Page, Reading, ReadSide, Request, Slice, WalkEnd } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
+import { get } from '../../../reading/requests.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
 import { oneByOne } from '../one-by-one.ts';
@@ -116,14 +117,12 @@ const codeOf = (cause: unknown): string | undefined =>
     ? /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(cause.messages.join(' '))?.[0]
     : undefined;
 
-const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => ({
-  method: 'GET',
-  path: ofAccount(accountOf(slice), '/insight_reports'),
-  endpoint,
-  query: {
+const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => {
+  const query = {
     insight_dimension: dimension,
     fields: fieldsOf('insight'),
     entity_ids: [id],
     entity_ids_type: type,
-  },
-});
+  };
+  return get(ofAccount(accountOf(slice), '/insight_reports'), query, endpoint);
+};

@@ -2,6 +2,7 @@
 
 import type { Json, ReadSide, Request } from '../../../core/stream.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
+import { get } from '../../../reading/requests.ts';
 import { accountOf, accounts, ofAccount } from '../ads.ts';
 import { isThere } from '../by-id.ts';
 import { answers } from '../one-by-one.ts';
@@ -18,19 +19,17 @@ type Item = Readonly<Record<string, string>>;
 /** Totals are of campaigns, ad sets and ads; an account has its aggregate report (OpenAPI, getAggregatedTotals). */
 const isOfAccount = ({ entity_type }: Item): boolean => entity_type === 'AD_ACCOUNT';
 
-const requestOf = (account: string, of: Item): Request => ({
-  method: 'GET',
-  path: ofAccount(account, `/aggregate_reports${isOfAccount(of) ? '' : '/totals'}`),
-  endpoint,
-  query: {
+const requestOf = (account: string, of: Item): Request => {
+  const query = {
     entity_type: of.entity_type ?? '',
     granularity: 'LIFETIME',
     fields: ['IMPRESSIONS', 'CLICKS', 'REACH', 'FREQUENCY'],
     report_start: `${of.period_start}T00:00:00Z`,
     report_end: `${of.period_end}T00:00:00Z`,
     ...(!isOfAccount(of) && { entity_ids: [of.entity_id ?? ''] }),
-  },
-});
+  };
+  return get(ofAccount(account, `/aggregate_reports${isOfAccount(of) ? '' : '/totals'}`), query, endpoint);
+};
 
 /**
  * One request for each account or campaign and period (ads.total_periods) that was never asked for, or that differs from the sum of its days,

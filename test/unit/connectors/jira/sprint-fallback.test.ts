@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  boardSprintsFromSprints,
-  sprintsFromIssues,
-} from '../../../../src/connectors/jira/dialects/contract-lists.ts';
+import { boardSprintsFromSprints, sprintsFromIssues } from '../../../../src/connectors/jira/streams/agile.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 
 let database: TestDatabase;
