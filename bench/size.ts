@@ -14,7 +14,7 @@ export const budgets: Readonly<Record<string, number>> = {
   reading: 1191,
   'connectors/jira': 2643,
   'connectors/spotify-ads': 2863,
-  'connectors/dagu': 927,
+  'connectors/dagu': 918,
   'connectors/connector.ts': 116,
   engine: 2871,
   load: 1526,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_895;
+export const limit = 24_886;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -1,16 +1,16 @@
-/** The workflow engine as a source. */
+/** The workflow engine as a source, and its control for hand-offs (src/outbound), in all dialects. */
 
-import { Misconfigured } from '../../core/errors.ts';
+import type { Engine } from '../../core/dag-engine.ts';
+import { caught, Misconfigured, Missing } from '../../core/errors.ts';
 import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import { closedEndpoints } from '../../http/closed-endpoints.ts';
 import type { Opened } from '../connector.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './client.ts';
+import { contract } from './dialects/contract.ts';
 import { findDialect } from './dialects/find.ts';
 import { dags, runs } from './runs.ts';
 import type { Workflow } from './workflow.ts';
-
-export { openEngine } from './control.ts';
 
 /**
  * Sends nothing yet. The dialect is found out once and kept while the source is open: open one for each run. Throws
@@ -37,5 +37,25 @@ export const openWorkflow = (
       const which = named.length === 0 ? 'those of its list' : `${named.length} of WORKFLOW_DAGS`;
       return { clock, account: undefined, dialect: [dialect.about, `DAGs: ${which}`], problems: [] };
     },
+  };
+};
+
+/** Sends nothing yet; finds the dialect by `dags` at the first call. Throws `Misconfigured` for an unusable base URL. */
+export const openEngine = (
+  settings: EngineSettings,
+  dags: readonly string[],
+  deps: HttpDeps = {},
+): Engine & { close(): Promise<void> } => {
+  const http = openHttp(settings, deps);
+  const found = memoizeAsync(async (signal) => {
+    const answer = await findDialect(http, dags, signal).catch(caught(Missing));
+    // The contract promises no list, nor a status of a DAG that never ran: its start shows whether the DAG exists.
+    return answer instanceof Missing ? contract(http, dags) : answer.dialect;
+  });
+  return {
+    close: () => http.close(),
+    takesRunId: async (signal) => (await found(signal)).takesRunId,
+    start: async (dag, how, signal) => (await found(signal)).start(dag, how, signal),
+    status: async (dag, runId, signal) => (await found(signal)).status(dag, runId, signal),
   };
 };

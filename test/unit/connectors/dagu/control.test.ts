@@ -5,7 +5,7 @@ import {
   type WorkflowSimulator,
 } from '../../../../simulators/dagu/server.ts';
 import { resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
-import { openEngine } from '../../../../src/connectors/dagu/control.ts';
+import { openEngine } from '../../../../src/connectors/dagu/source.ts';
 import { advanceHandoffs } from '../../../../src/outbound/handoff.ts';
 import { enqueueHandoff } from '../../../../src/outbound/handoff-queue.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openEngine } from '../../../../src/connectors/dagu/control.ts';
-import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
+import { openEngine, openWorkflow } from '../../../../src/connectors/dagu/source.ts';
 import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
 import { hasEngine, type RealEngine, startEngine, until } from './engine.ts';
 
