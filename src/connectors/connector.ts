@@ -131,11 +131,7 @@ export const readingOf = (connector: Connector, values: Values): ReadingOptions 
 });
 
 /** Opens the source of a configured pipeline. Sends nothing yet. Throws Misconfigured. */
-export async function openSource(
-  connector: Connector,
-  values: Values,
-  options: OpenOptions,
-): Promise<Source> {
+export async function openSource(connector: Connector, values: Values, options: OpenOptions) {
   const { pipeline, version, proxies, observe, onHttp, budget, retry } = options;
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {

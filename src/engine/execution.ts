@@ -209,11 +209,7 @@ async function tidy(begun: Begun): Promise<void> {
  * Closes the run's row. A run that was stopped or fenced does not wait for a warehouse that is away; one that
  * was done when it was asked to end waits for as long as the grace time allows, or it would pass for lost.
  */
-async function close(
-  { warehouse, signal, source }: RunDeps,
-  report: RunReport,
-  error: unknown,
-): Promise<void> {
+async function close({ warehouse, signal, source }: RunDeps, report: RunReport, error: unknown) {
   const patience = signal.aborted ? lastBatchMs : usualRetry.totalMs;
   const totalMs = report.status === 'interrupted' || report.status === 'lost' ? 0 : patience;
   const db = withConnectLimit(warehouse, totalMs);

@@ -33,11 +33,7 @@ export function backfill(
 }
 
 /** Runs the chosen streams, each as soon as those it comes after are done. */
-function runStreams(
-  deps: RunDeps,
-  names: readonly string[] | undefined,
-  request: Request,
-): Promise<RunReport> {
+function runStreams(deps: RunDeps, names: readonly string[] | undefined, request: Request) {
   const { full, window } = request;
   const kind = window ? 'backfill' : full ? 'full' : 'sync';
   const params = { streams: names ?? null, ...(window ?? { full }) };

@@ -54,11 +54,7 @@ export const worklogLists = (http: Http): BulkLists => {
 };
 
 /** Ids of stored worklogs of these issues, or with these ids. */
-const storedOf = async (
-  { keys }: BulkContext,
-  column: 'id' | 'issue_id',
-  values: readonly string[],
-): Promise<readonly string[]> => {
+const storedOf = async ({ keys }: BulkContext, column: 'id' | 'issue_id', values: readonly string[]) => {
   const rows = await keys({
     table: 'tracker.worklogs',
     columns: { id: 'id' },
@@ -72,12 +68,7 @@ const storedOf = async (
  * Worklogs that the feed names since an instant (epoch milliseconds) and that are not stored. Undefined where
  * the feed has more than `most` pages: the lists one by one are fewer requests.
  */
-const addedSince = async (
-  http: Http,
-  since: number,
-  most: number,
-  context: BulkContext,
-): Promise<IdsByIssue | undefined> => {
+const addedSince = async (http: Http, since: number, most: number, context: BulkContext) => {
   const named: string[] = [];
   let count = 0;
   for await (const { records } of pages(http, feedSince(since), context.signal)) {
@@ -87,7 +78,7 @@ const addedSince = async (
   }
   const stored = new Set(await storedOf(context, 'id', named));
   const added = named.filter((id) => !stored.has(id));
-  if (added.length === 0) return new Map();
+  if (added.length === 0) return new Map<string, string[]>();
   const byIssue = new Map<string, string[]>();
   for await (const { records } of pages(http, listOfIds(added), context.signal))
     for (const [issue, worklogs] of Map.groupBy(records, issueOf))

@@ -103,11 +103,7 @@ export class NestedLists {
    * The lists of records that came in part, where the content has changed, the stored row lacks a list, or
    * `force` is true. A record that is bad without its lists has none.
    */
-  async ofChanged(
-    batch: Batch,
-    records: readonly Mapped[],
-    force: boolean,
-  ): Promise<ReadonlyMap<Mapped | BadData, readonly ListRead[]>> {
+  async ofChanged(batch: Batch, records: readonly Mapped[], force: boolean) {
     const hashes = await this.#storedHashes(records);
     const lists = records.map((mapped) => {
       const digest = unlessBad(() => batch.digest(mapped));

@@ -15,10 +15,7 @@ export const sliceContext = (reader: Reader, stream: Stream, sliceId = '0'): Sli
   now: reader.now(),
 });
 
-async function keysOf(
-  reader: Reader,
-  { table, columns, of = {}, among = {}, where = 'true' }: KeySet,
-): Promise<readonly Readonly<Record<string, string>>[]> {
+async function keysOf(reader: Reader, { table, columns, of = {}, among = {}, where = 'true' }: KeySet) {
   const values = Object.values(columns).map((column) => sql`${sql.id(column)}::text`);
   const named = Object.keys(columns).map((name, at) => sql`${name}::text, ${values[at]}`);
   const conditions = Object.entries({ ...of, ...among }).map(

@@ -110,11 +110,7 @@ export interface Problem {
  * Does the work of a stream and records how it ended; `work` gives what kept the stream from being complete.
  * Throws only what ends the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
  */
-export async function inRun(
-  run: Run,
-  stream: Stream,
-  work: (of: StreamRun) => Promise<Problem | undefined>,
-): Promise<void> {
+export async function inRun(run: Run, stream: Stream, work: (of: StreamRun) => Promise<Problem | undefined>) {
   const started = performance.now();
   const of = { ...run, stream, tally: newTally() };
   run.deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });

@@ -29,9 +29,7 @@ type Answers = Record<'missing' | 'listed' | 'unsure', Candidate[]>;
  * Marks rows that are gone. Gives what is in doubt, and whether the deletion guard held everything: then
  * nothing is marked.
  */
-export async function markDeleted(
-  reconciling: Reconciling,
-): Promise<{ readonly doubt?: string; readonly isHeld: boolean }> {
+export async function markDeleted(reconciling: Reconciling) {
   const { stream } = reconciling;
   const candidates = await rowsNotSeen(reconciling);
   const live = candidates[0]?.live ?? 0;

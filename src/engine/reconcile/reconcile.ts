@@ -1,7 +1,6 @@
 /** Deletions and resurrections: every id of the source is compared with the warehouse (guarantee G10). */
 
 import { Misconfigured } from '../../core/errors.ts';
-import type { RunReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { kyselyOn } from '../../load/session.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
@@ -20,10 +19,7 @@ import { type Reconciling, readIds } from './seen-ids.ts';
  * Tombstones that are shown again are lifted, and records that no sync has shown are read. Nothing is deleted
  * when the ids were not complete or the limit is exceeded (`needs_attention`).
  */
-export function reconcile(
-  deps: RunDeps,
-  options: { readonly streams?: readonly string[] },
-): Promise<RunReport> {
+export function reconcile(deps: RunDeps, options: { readonly streams?: readonly string[] }) {
   const { streams: all } = deps.source;
   const streams = chosenStreams(deps, options.streams).filter(hasReconcile);
   // Where all that have one are excluded, a scheduled reconcile has nothing to do and succeeds.

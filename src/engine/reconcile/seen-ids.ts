@@ -48,11 +48,7 @@ export async function readIds(reconciling: Reconciling, slices: readonly Slice[]
   await sql`analyze pg_temp.reconcile_seen`.execute(own);
 }
 
-async function readSlice(
-  reconciling: Reconciling,
-  slice: Slice,
-  writing: ReturnType<typeof pLimit>,
-): Promise<void> {
+async function readSlice(reconciling: Reconciling, slice: Slice, writing: ReturnType<typeof pLimit>) {
   const { deps, stream, tally, own, signal } = reconciling;
   const walk = await (stream.ids ?? stream.pages)?.(slice, signal);
   if (walk === undefined) throw new Error(`${stream.name} has no list of ids`);

@@ -185,12 +185,7 @@ export async function finishRun(
  * Closes the stream's row, with how many rows of it its table holds now (beyond a million by the planner's
  * estimate). Gives what its batches have done.
  */
-export async function finishStream(
-  db: Db,
-  run: RunKey,
-  report: StreamReport,
-  table: Table,
-): Promise<Done | undefined> {
+export async function finishStream(db: Db, run: RunKey, report: StreamReport, table: Table) {
   const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
   const [done] = await query(db)<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},

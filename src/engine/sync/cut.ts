@@ -50,12 +50,7 @@ export function slicesOfDays(
  * cut again: three of the four are counted at once, which takes as many requests as two halvings one after the
  * other. An open end is cut as if it ended at `clock`; the last part stays open.
  */
-export const cutByCount = (
-  slice: Slice,
-  count: number,
-  most: number,
-  clock: Date,
-): readonly Slice[] | undefined =>
+export const cutByCount = (slice: Slice, count: number, most: number, clock: Date) =>
   count > most ? cutEvenly(slice, count > 2 * most ? 4 : 2, minutes(1), clock) : undefined;
 
 /** Cuts a slice into equal parts, on whole units of milliseconds; fewer where it is short. */
@@ -125,11 +120,7 @@ export async function splitIfLarge(walking: WalkRun, open: OpenSlice) {
 }
 
 /** The days of a slice that the source no longer gives and the rest, or the halves of one with too many rows. */
-async function partsOfDays(
-  walking: WalkRun,
-  days: Days,
-  { slice, sliceId }: OpenSlice,
-): Promise<readonly Slice[] | undefined> {
+async function partsOfDays(walking: WalkRun, days: Days, { slice, sliceId }: OpenSlice) {
   // By the present moment: days go by at midnight, also while a run reads.
   const now = walking.now();
   const atOldest = cutAt(slice, [daysThere(days, now).from]);

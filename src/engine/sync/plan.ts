@@ -252,11 +252,7 @@ const slicesOfEarlier = ({ db }: Planned, walk: Walk | undefined): Promise<reado
  * Opens the plan's walk, in place of those that are open, and reads it; `kept`: slices of these that it takes
  * over. Gives what kept it from being complete.
  */
-export async function beginWalk(
-  syncing: Planned,
-  slices: readonly Slice[],
-  kept: readonly OpenSlice[] = [],
-): Promise<Problem | undefined> {
+export async function beginWalk(syncing: Planned, slices: readonly Slice[], kept: readonly OpenSlice[] = []) {
   const { stream, plan } = syncing;
   if (plan.why !== undefined) tell(syncing, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   const replaced = replacedBy(syncing);

@@ -56,11 +56,7 @@ export const users = ({ http }: Tracker): Stream =>
  * empty list proves nothing: without the permission to see users the vendor finds none (its OpenAPI, `GET
  * /rest/api/3/user/search`). Where none answers, throws the first reason that is no 404.
  */
-const firstAvailable = async (
-  http: Http,
-  walks: readonly PageWalk[],
-  signal: AbortSignal,
-): Promise<PageWalk> => {
+const firstAvailable = async (http: Http, walks: readonly PageWalk[], signal: AbortSignal) => {
   let reason: unknown;
   for (const walk of walks) {
     const least = { ...walk.first, query: { ...walk.first.query, maxResults: 1 } };

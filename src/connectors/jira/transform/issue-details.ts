@@ -191,13 +191,7 @@ const ignore: TakeBadPart = () => undefined;
  * One row a changed field. A change is history: a field that cannot be read goes to `bad`, nothing is left null.
  * Throws `BadData` where the entire change cannot be read.
  */
-const changesOf = (
-  r: Reading,
-  issueId: Integer,
-  record: Json,
-  catalogue: Catalogue,
-  bad?: TakeBadPart,
-): readonly IssueChangeRow[] => {
+const changesOf = (r: Reading, issueId: Integer, record: Json, catalogue: Catalogue, bad?: TakeBadPart) => {
   const history = requireRecord(r, record);
   const historyId = requiredId(r, history, 'id');
   const changedAt = requiredInstant(r, history, 'created');

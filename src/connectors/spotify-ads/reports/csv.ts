@@ -87,12 +87,7 @@ async function* pagesOf(
 }
 
 /** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
-async function* rowsOf(
-  { note }: Reports,
-  blocks: AsyncIterable<Block>,
-  day: number,
-  slice: Slice,
-): AsyncGenerator<Page, number, void> {
+async function* rowsOf({ note }: Reports, blocks: AsyncIterable<Block>, day: number, slice: Slice) {
   const { from, to } = daysOf(slice);
   const [first, end] = [dayText(from), dayText(to)];
   // What is no day is for the transform to reject.

@@ -93,12 +93,7 @@ const inDays = ({ column }: Facts, slice: Slice, back = 0): string => {
 };
 
 /** Whether the warehouse has facts of some of these entities in the slice's days; of a lifetime, in the week before. */
-export const hasFacts = async (
-  slice: Slice,
-  context: SliceContext,
-  facts: Facts,
-  ids: readonly string[],
-): Promise<boolean> => {
+export const hasFacts = async (slice: Slice, context: SliceContext, facts: Facts, ids: readonly string[]) => {
   const found = await context.keys({
     table: facts.table,
     columns: { id: 'entity_id' },
