@@ -12,12 +12,12 @@ export const budgets: Readonly<Record<string, number>> = {
   config: 763,
   http: 1139,
   reading: 1191,
-  'connectors/jira': 2624,
-  'connectors/spotify-ads': 2853,
+  'connectors/jira': 2602,
+  'connectors/spotify-ads': 2823,
   'connectors/dagu': 918,
   'connectors/connector.ts': 112,
-  engine: 2824,
-  load: 1526,
+  engine: 2816,
+  load: 1520,
   queries: 795,
   bi: 429,
   warehouse: 1249,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_806;
+export const limit = 24_740;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

@@ -1,13 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { BadData } from '../core/errors.ts';
-import {
-  type Child,
-  type Column,
-  type ColumnType,
-  type DeclaredTable,
-  nameOf,
-  type Table,
-} from '../core/table.ts';
+import type { Child, Column, ColumnType, DeclaredTable, Table } from '../core/table.ts';
+import { nameOf } from '../core/table.ts';
 
 /** A table as the loader sees it: columns in the order of its COPY, key first. */
 export interface Layout {

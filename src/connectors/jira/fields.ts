@@ -14,16 +14,8 @@ import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/
 import { transformOf } from './columns.ts';
 import { isNotGiven, listing } from './lists.ts';
 import { fields } from './tables.ts';
-import {
-  agileFields,
-  catalogueOf,
-  foundIn,
-  lackingIn,
-  mappingBy,
-  type OwnFields,
-  roleOf,
-  systemFields,
-} from './transform/field-catalogue.ts';
+import type { OwnFields } from './transform/field-catalogue.ts';
+import * as roles from './transform/field-catalogue.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 
@@ -124,20 +116,20 @@ export const knowFields = async (http: Http, isVendor: boolean, own: OwnFields, 
   const first = await askFields(http, isVendor, signal);
   const { records, isWhole } = first.records.length > 0 ? first : await askFields(http, isVendor, signal);
   const facts = new Map(records.flatMap(factOf));
-  const catalogue = catalogueOf(facts, own);
+  const catalogue = roles.catalogueOf(facts, own);
   // A server that lists the agile fields gives them where they are asked for.
   const listed = [...facts].flatMap(([id, { custom }]) =>
-    custom === true || agileFields.includes(id) ? [id] : [],
+    custom === true || roles.agileFields.includes(id) ? [id] : [],
   );
   return {
     catalogue,
     /** The fields to ask for: those of the system, those of the site, and `*all` where there may be others. */
-    asked: [...new Set([...(isWhole ? [] : ['*all']), ...systemFields, ...listed])],
+    asked: [...new Set([...(isWhole ? [] : ['*all']), ...roles.systemFields, ...listed])],
     /** Which fields were found for each role, one sentence each. */
-    found: foundIn(catalogue),
+    found: roles.foundIn(catalogue),
     /** Fields that the configuration names and the site does not have. */
-    problems: isWhole ? lackingIn(catalogue, own) : [],
-    mapping: mappingBy(catalogue, isWhole),
+    problems: isWhole ? roles.lackingIn(catalogue, own) : [],
+    mapping: roles.mappingBy(catalogue, isWhole),
   };
 };
 
@@ -159,7 +151,7 @@ export const fieldMapper =
   (own: OwnFields): Transform =>
   (record, slice) => {
     const mapped = asField(record, slice);
-    return { ...mapped, row: { ...mapped.row, ...roleOf(mapped.row, own) } };
+    return { ...mapped, row: { ...mapped.row, ...roles.roleOf(mapped.row, own) } };
   };
 
 /** The row of a field by its id; none for a record that is no field, which the fields stream rejects. */

@@ -19,18 +19,8 @@ import { histories } from './histories.ts';
 import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch, type Search } from './search.ts';
-import { boardSprints, boards, sprintIssues, sprints } from './streams/agile.ts';
-import {
-  fields,
-  groupMembers,
-  groups,
-  issues,
-  issueTypes,
-  priorities,
-  projects,
-  statuses,
-  users,
-} from './streams/platform.ts';
+import * as agile from './streams/agile.ts';
+import * as platform from './streams/platform.ts';
 import type { Tracker } from './streams/stream.ts';
 import type { OwnFields } from './transform/field-catalogue.ts';
 import { issueMapper } from './transform/issue.ts';
@@ -124,19 +114,19 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
  * lists.
  */
 const streamsOf = (tracker: Tracker): readonly Stream[] => [
-  fields(tracker),
-  projects(tracker),
-  statuses,
-  issueTypes,
-  priorities(tracker),
-  users(tracker),
-  groups(tracker),
-  groupMembers,
-  boards(tracker),
-  issues(tracker),
-  sprints,
-  boardSprints,
-  sprintIssues(tracker),
+  platform.fields(tracker),
+  platform.projects(tracker),
+  platform.statuses,
+  platform.issueTypes,
+  platform.priorities(tracker),
+  platform.users(tracker),
+  platform.groups(tracker),
+  platform.groupMembers,
+  agile.boards(tracker),
+  platform.issues(tracker),
+  agile.sprints,
+  agile.boardSprints,
+  agile.sprintIssues(tracker),
 ];
 
 /**

@@ -15,14 +15,8 @@ import { cellOf, columnName, type Line } from '../../reading/csv/lines.ts';
 import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
-import {
-  type Filling,
-  hasDecimalComma,
-  isPointOfThousand,
-  Numbers,
-  rowMaker,
-  writtenNumber,
-} from './numbers.ts';
+import type { Filling } from './numbers.ts';
+import { hasDecimalComma, isPointOfThousand, Numbers, rowMaker, writtenNumber } from './numbers.ts';
 
 const nameOf = (noun: string) =>
   columns.text(`Name of the ${noun} as the report writes it; empty where it writes none.`).key();

@@ -7,16 +7,8 @@ import type { RunDeps } from '../context/deps.ts';
 import { ask, type Problem, type Reader, type StreamRun, tell } from '../context/run-context.ts';
 import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
-import {
-  type OpenSlice,
-  openWalk,
-  sliceOf,
-  slicesOf,
-  type Walk,
-  type WalkPlan,
-  type WalkSlice,
-  walksOf,
-} from '../state/walk-state.ts';
+import type { OpenSlice, Walk, WalkPlan, WalkSlice } from '../state/walk-state.ts';
+import { openWalk, sliceOf, slicesOf, walksOf } from '../state/walk-state.ts';
 import { confirmed } from '../verify.ts';
 import { daysThere, slicesOfDays, span } from './cut.ts';
 import { ownersOf } from './owners.ts';

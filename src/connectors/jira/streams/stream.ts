@@ -4,10 +4,10 @@ import type {
   Afterwards,
   Http,
   LoadSide,
-  MappingFingerprint,
   ReadSide,
   Stream,
   Transform,
+  Windows,
 } from '../../../core/stream.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
@@ -19,7 +19,7 @@ export interface Tracker {
   readonly http: Http;
   readonly search: Search;
   /** How issues become rows: the program's edition and the fields of the site that mean something. */
-  readonly mapping: (signal: AbortSignal, doubtful?: boolean) => Promise<MappingFingerprint>;
+  readonly mapping: NonNullable<Windows['reading']>;
   readonly mapIssue: Transform;
   /** The fields that the configuration names, by what they mean. */
   readonly ownFields: OwnFields;

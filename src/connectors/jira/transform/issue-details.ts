@@ -90,10 +90,6 @@ const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObje
   const { r } = owner;
   const { child, path, name } = list;
   const { records, complete, stated } = delivered(r, holder, list);
-  if (complete && records.length === 0) {
-    details.children[child] = [];
-    return { came: [], take: ignore, fetching: undefined };
-  }
   addAuthors(details.people, records);
   // What is bad in a truncated list comes again with the list itself.
   const take = complete ? (bad: BadPart) => r.takeBad(bad) : ignore;

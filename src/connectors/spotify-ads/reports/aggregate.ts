@@ -3,18 +3,7 @@
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type {
-  Days,
-  Json,
-  Page,
-  PageWalk,
-  Paging,
-  Reading,
-  ReadSide,
-  Slice,
-  SliceContext,
-  WalkEnd,
-} from '../../../core/stream.ts';
+import type { Days, Json, Paging, Reading, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
@@ -205,7 +194,7 @@ const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularit
 
 /** Rows that were not requested are left out and noted. Throws `UnexpectedContent` where there are no others: it is another report. */
 const reading = (reports: Reports, questions: readonly Question[], signal: AbortSignal): Reading => {
-  async function* all(): AsyncGenerator<Page, WalkEnd, void> {
+  async function* all() {
     let fetched = 0;
     let strange = 0;
     const open = (one: Question, until: AbortSignal) =>
@@ -234,11 +223,7 @@ const reading = (reports: Reports, questions: readonly Question[], signal: Abort
  * The pages of one request's rows, and how many rows of each were left out. One answer without rows about entities with facts is confirmed by
  * a second request. Throws `UnexpectedContent` where rows are missing.
  */
-async function* pagesOf(
-  { http }: Reports,
-  question: Question,
-  signal: AbortSignal,
-): AsyncGenerator<Page & { readonly left: number }, void, void> {
+async function* pagesOf({ http }: Reports, question: Question, signal: AbortSignal) {
   for (const isSecond of [false, true]) {
     let rows = 0;
     const walk = pages(http, walkOf(question), signal);
@@ -301,7 +286,7 @@ const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
 /** An integrator got 502 for REVENUE by hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour = ['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND'];
 
-const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>): PageWalk => {
+const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>) => {
   const query = {
     entity_type: level,
     ...(ids.size > 0 && level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),
@@ -317,7 +302,7 @@ const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, '
     limit: pageSize,
   };
   const first = get(ofAccount(account, '/aggregate_reports'), query, endpoint);
-  return { first, paging, list: (body) => checkedRows(body, granularity), id: rowId };
+  return { first, paging, list: (body: Json) => checkedRows(body, granularity), id: rowId };
 };
 
 const token = 'continuation_token';

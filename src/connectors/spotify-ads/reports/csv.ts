@@ -2,16 +2,7 @@
 
 import { caught, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import type {
-  Answer,
-  JobLedger,
-  Json,
-  Page,
-  Reading,
-  ReadSide,
-  Slice,
-  WalkEnd,
-} from '../../../core/stream.ts';
+import type { JobLedger, Json, Page, Reading, ReadSide, Slice, WalkEnd } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
@@ -151,7 +142,7 @@ const jobsOf = ({ http, note, jobs }: Reports, slice: Slice): Jobs => {
   const { from, to } = daysOf(slice);
   // The vendor's end is inclusive.
   const [first, last] = [dayText(from), dayText(new Date(to.getTime() - days(1)))];
-  const create = (statuses: readonly string[], signal: AbortSignal): Promise<Answer> => {
+  const create = (statuses: readonly string[], signal: AbortSignal) => {
     const body = {
       name: `tidemark-${first}-${last}`,
       granularity: 'DAY',
