@@ -2,7 +2,7 @@
  * The tracker's lists: how a list is found in an answer, and the walks over lists whose records have an id.
  */
 
-import { Forbidden, isOf, Missing, Refused } from '../../core/errors.ts';
+import { caught, Forbidden, isOf, Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk, Paging, Request } from '../../core/stream.ts';
 import { idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
@@ -12,8 +12,10 @@ export { at, idBy, textAt } from '../../reading/offset-list.ts';
 /** A bare array, `values`, `issues`, or the single array of the envelope; throws as `listNamed`. */
 export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');
 
-/** Whether a list is not on the server, or not shown to this account. */
-export const isNotGiven = isOf(Forbidden, Missing, Refused);
+/** A list is not on the server, or not shown to this account. */
+const notGiven = [Forbidden, Missing, Refused] as const;
+export const isNotGiven = isOf(...notGiven);
+export const ifNotGiven = caught(...notGiven);
 
 /** A POST request that only reads. */
 export const post = (endpoint: string, body: NonNullable<Request['body']>): Request => ({

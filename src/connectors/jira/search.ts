@@ -1,5 +1,5 @@
 /** The issue search, as the issues stream uses it. */
-import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Http, Json, PageWalk, Request, Slice, Window } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
@@ -7,7 +7,7 @@ import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
 import { boundsJql, type Scope, windowJql } from './jql.ts';
-import { at, idBy, listOf, post, textAt } from './lists.ts';
+import { at, idBy, ifNotGiven, listOf, post, textAt } from './lists.ts';
 
 // What the issue search understands: paging and changelogs. Found out from its answers, once a run.
 
@@ -178,7 +178,6 @@ const countsOf = ({ http, scope }: SearchOptions, facts: (signal: AbortSignal) =
   const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
     if (!hasApproximateCount) return undefined;
     const endpoint = '/rest/api/3/search/approximate-count';
-    const ifNotGiven = caught(Forbidden, Missing, Refused);
     const answer = await http.send(post(endpoint, { jql }), signal).catch(ifNotGiven);
     if (answer instanceof Error) hasApproximateCount = false;
     const count = answer instanceof Error ? undefined : at(answer.body, 'count');

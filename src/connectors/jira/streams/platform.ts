@@ -1,6 +1,6 @@
 /** What the platform has besides boards: users, groups and their members; words and projects; issues. */
 
-import { caught, Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record-object.ts';
 import type { Afterwards, Fallback, Http, Json, PageWalk, Paging, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/open-reading.ts';
@@ -10,7 +10,7 @@ import { sending } from '../client.ts';
 import type { Readable } from '../columns.ts';
 import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';
-import { at, idBy, listing, listOf, textAt } from '../lists.ts';
+import { at, idBy, ifNotGiven, listing, listOf, textAt } from '../lists.ts';
 import { instantOf, searchEndpoint } from '../search.ts';
 import * as tables from '../tables.ts';
 import { partRowsBy } from '../transform/issue-parts.ts';
@@ -60,7 +60,7 @@ const firstAvailable = async (http: Http, walks: readonly PageWalk[], signal: Ab
   let reason: unknown;
   for (const walk of walks) {
     const least = { ...walk.first, query: { ...walk.first.query, maxResults: 1 } };
-    const answer = await http.send(least, signal).catch(caught(Forbidden, Missing, Refused));
+    const answer = await http.send(least, signal).catch(ifNotGiven);
     if (answer instanceof Error) reason = reason === undefined || reason instanceof Missing ? answer : reason;
     else if (!(reason instanceof Forbidden) || walk.list(answer.body).length > 0) return walk;
   }
