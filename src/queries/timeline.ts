@@ -20,10 +20,9 @@ export const timeline = async (db: Db, runId: string): Promise<Timeline> => ({
   streams: await query(db)<StreamSpan>`
     select stream, status, started_at, finished_at from ops.run_streams
     where run_id = ${runId}::bigint order by started_at, stream`,
-  quiet: await query(
-    db,
-  )<Quiet>`select lower(span) as from, upper(span) as to from ops.runs r cross join unnest(r.quiet) span
-      where r.run_id = ${runId}::bigint order by 1`,
+  quiet: await query(db)<Quiet>`
+    select lower(span) as from, upper(span) as to from ops.runs r cross join unnest(r.quiet) span
+    where r.run_id = ${runId}::bigint order by 1`,
 });
 
 /** How many slices of a stream there are, are done, and are being read. Split slices count as their parts. */

@@ -45,9 +45,7 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
 };
 
 /** The account at a server that does not tell it. */
-export const nameless = ({ date }: Answer): Account => ({
-  ...{ isVendor: false, name: undefined, clock: date },
-});
+export const nameless = ({ date }: Answer): Account => ({ isVendor: false, name: undefined, clock: date });
 
 const accountIn = (http: Http, { body, date }: Answer): Account => {
   const [name] = ['emailAddress', 'displayName', 'accountId', 'name'].flatMap(

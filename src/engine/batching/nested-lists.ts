@@ -35,6 +35,10 @@ interface Endpoint {
   readonly limit: LimitFunction;
 }
 
+const newEndpoint = (child: string): Endpoint => {
+  return { child, answered: false, refused: new Set(), limit: pLimit(1) };
+};
+
 /** A list of one record, as far as it was given. */
 export interface ListRead extends Wanted {
   readonly endpoint: Endpoint;
@@ -224,12 +228,7 @@ export class NestedLists {
   }
 
   #endpointOf(child: string): Endpoint {
-    const endpoint = this.#endpoints.get(child) ?? {
-      child,
-      answered: false,
-      refused: new Set(),
-      limit: pLimit(1),
-    };
+    const endpoint = this.#endpoints.get(child) ?? newEndpoint(child);
     this.#endpoints.set(child, endpoint);
     return endpoint;
   }

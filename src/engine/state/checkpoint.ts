@@ -33,9 +33,8 @@ export interface Checkpoint {
 
 /** The stored watermark of a stream, if a walk over it was ever completed. */
 export async function checkpointOf(db: Db, sourceId: number, stream: string) {
-  const [checkpoint] = await query(
-    db,
-  )<Checkpoint>`select watermark, full_at, scope, fields from ops.checkpoints
+  const [checkpoint] = await query(db)<Checkpoint>`
+    select watermark, full_at, scope, fields from ops.checkpoints
     where source_id = ${sourceId} and stream = ${stream}`;
   return checkpoint;
 }

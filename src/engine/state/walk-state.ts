@@ -69,9 +69,8 @@ interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'> {
 /** The slices of a walk in the order in which they were added; those that were cut are left out. */
 export async function slicesOf(db: Db, walkId: string | undefined): Promise<readonly WalkSlice[]> {
   if (walkId === undefined) return [];
-  const rows = await query(
-    db,
-  )<SliceRow>`select slice_id::text, partition, coalesce(partition, '{}')::text as owner,
+  const rows = await query(db)<SliceRow>`
+      select slice_id::text, partition, coalesce(partition, '{}')::text as owner,
       w.field, s.window_from as "from", s.window_to as "to",
       case s.status when 'done' then 'read' when 'absent' then 'refused' else 'unread' end as state
     from ops.slices s join ops.walks w using (walk_id)

@@ -245,12 +245,10 @@ const slicesOfEarlier = ({ db }: Planned, walk: Walk | undefined): Promise<reado
  * over. Gives what kept it from being complete.
  */
 export async function beginWalk(syncing: Planned, slices: readonly Slice[], kept: readonly OpenSlice[] = []) {
-  const { stream, plan } = syncing;
+  const { stream, plan, lease } = syncing;
   if (plan.why !== undefined) tell(syncing, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   const replaced = replacedBy(syncing);
-  const walk = await syncing.lease.transaction(({ trx }) =>
-    openWalk(trx, syncing, plan, slices, replaced, kept),
-  );
+  const walk = await lease.transaction(({ trx }) => openWalk(trx, syncing, plan, slices, replaced, kept));
   return readOn(syncing, walk);
 }
 

@@ -1,14 +1,6 @@
 /** What the streams of one opened tracker share. */
 
-import type {
-  Afterwards,
-  Http,
-  LoadSide,
-  ReadSide,
-  Stream,
-  Transform,
-  Windows,
-} from '../../../core/stream.ts';
+import type { Afterwards, Http, LoadSide, ReadSide, Stream, Windows } from '../../../core/stream.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 import { mentionedUsers } from '../tables.ts';
@@ -20,7 +12,7 @@ export interface Tracker {
   readonly search: Search;
   /** How issues become rows: the program's edition and the fields of the site that mean something. */
   readonly mapping: NonNullable<Windows['reading']>;
-  readonly mapIssue: Transform;
+  readonly mapIssue: Stream['transform'];
   /** The fields that the configuration names, by what they mean. */
   readonly ownFields: OwnFields;
   /** Names of groups to read where the server has no list of them. */

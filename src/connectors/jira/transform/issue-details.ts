@@ -146,11 +146,8 @@ const delivered = (r: Reading, holder: JsonObject, { key, name, path }: List<Row
   const records = eachOnce(list);
   if (!isObject(envelope)) return { records, complete: false, stated: undefined };
   const { total } = envelope;
-  return {
-    records,
-    complete: isComplete(envelope, records.length),
-    stated: isCount(total) ? total : undefined,
-  };
+  const stated = isCount(total) ? total : undefined;
+  return { records, complete: isComplete(envelope, records.length), stated };
 };
 
 /**
