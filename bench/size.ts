@@ -12,7 +12,7 @@ export const budgets: Readonly<Record<string, number>> = {
   config: 763,
   http: 1139,
   reading: 1191,
-  'connectors/jira': 2590,
+  'connectors/jira': 2592,
   'connectors/spotify-ads': 2823,
   'connectors/dagu': 918,
   'connectors/connector.ts': 112,
@@ -30,7 +30,7 @@ export const budgets: Readonly<Record<string, number>> = {
 };
 
 /** The limit for all of `src`. */
-export const limit = 24_721;
+export const limit = 24_723;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {};

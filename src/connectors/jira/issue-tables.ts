@@ -13,6 +13,10 @@ const statusMeant = core
   .oneOf(...statusCategories)
   .nullable();
 
+/** What most views of bi read of all issues, beside the project to filter by: an index-only scan takes a sixth of the time of the wide table. */
+const narrowColumns = `(project_id, source_id, id) include (key, issue_type_id, status_id, priority_id, assignee_id,
+  created_at, story_points, security_level, security_level_id, _deleted_at)`;
+
 export const issues = readable('issues', 'Issues, one row each, as last read.', {
   id: core.bigint('Issue id; stable, unlike the key.').key(),
   key: core.text('Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.'),
@@ -79,7 +83,7 @@ export const issues = readable('issues', 'Issues, one row each, as last read.', 
   wide: true,
   // Not the source first: nearly all issues have the same one, and the planner would walk such an index for all of them.
   // Views of bi give the id as text.
-  indexes: ['(key, source_id)', '(project_id, source_id)', '((id::text))', '(updated_at)'],
+  indexes: ['(key, source_id)', narrowColumns, '((id::text))', '(updated_at)'],
   // Objects that have rows of their own, what the caller did, and times in words.
   prefix: 'fields.',
   ignored: [
