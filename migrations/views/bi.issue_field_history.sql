@@ -17,6 +17,7 @@ select
   h.is_inferred -- True where no change says so: the changes end with another value than that of the issue (the last interval then begins with the resolution of a done issue, else with the last change of the issue; that of a sprint or version that it no longer has ends with its last change), or a change names its value without an id, and not exactly one value has or had the name.
 from (
   select
+    null::smallint as source_id,
     h.source,
     h.issue_id,
     h.issue_key,
@@ -27,6 +28,8 @@ from (
     h.status_id as value_id,
     h.status as value_text,
     null::numeric(18,4) as value_number,
+    -- The text as the source gives it.
+    null as given_text,
     h.entered_at as valid_from,
     h.left_at as valid_to,
     h.is_current,
@@ -35,6 +38,7 @@ from (
   where h.is_current or h.left_at > h.entered_at
   union all
   select
+    i.source_id,
     s.name,
     i.id::text,
     i.key,
@@ -86,6 +90,7 @@ from (
         when v.field_name = 'story_points' and v.value_text ~ '^-?[0-9]{1,13}(\.[0-9]*)?$' then v.value_text::numeric
       end
     )::numeric(18,4),
+    v.value_text,
     v.valid_from,
     v.valid_to,
     v.valid_to is null,
@@ -97,8 +102,95 @@ from (
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   where v.valid_to is null or v.valid_to > v.valid_from
   union all
-  -- Values that never changed.
+  -- Values that never changed: a branch for each field, so that a question about one field reads its columns alone.
   select
+    i.source_id,
+    s.name,
+    i.id::text,
+    i.key,
+    i.project_id::text,
+    p.key,
+    'assignee',
+    'assignee',
+    i.assignee_id,
+    ops.shown_name(u.display_name, i.assignee_id),
+    null::numeric(18,4),
+    null,
+    coalesce(b.began_at, i.created_at),
+    null,
+    true,
+    false
+  from tracker.shown_issues i
+  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  left join ops.sources s on s.source_id = i.source_id
+  left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+  left join tracker.users u on u.source_id = i.source_id and u.id = i.assignee_id
+  where not exists (
+    select
+    from tracker.issue_value_intervals v
+    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = 'assignee'
+  )
+  union all
+  select
+    i.source_id,
+    s.name,
+    i.id::text,
+    i.key,
+    i.project_id::text,
+    p.key,
+    'priority',
+    'priority',
+    i.priority_id::text,
+    coalesce(pr.name, i.priority),
+    null::numeric(18,4),
+    null,
+    coalesce(b.began_at, i.created_at),
+    null,
+    true,
+    false
+  from tracker.shown_issues i
+  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  left join ops.sources s on s.source_id = i.source_id
+  left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+  left join tracker.priorities pr on pr.source_id = i.source_id and pr.id = i.priority_id
+  where not exists (
+    select
+    from tracker.issue_value_intervals v
+    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = 'priority'
+  )
+  union all
+  select
+    i.source_id,
+    s.name,
+    i.id::text,
+    i.key,
+    i.project_id::text,
+    p.key,
+    'story_points',
+    f.field_id,
+    null,
+    i.story_points::text,
+    (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4),
+    null,
+    coalesce(b.began_at, i.created_at),
+    null,
+    true,
+    false
+  from tracker.shown_issues i
+  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  left join ops.sources s on s.source_id = i.source_id
+  left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+  left join (
+    select source_id, max(field_id) as field_id from tracker.followed_fields where field_name = 'story_points' group by source_id
+  ) f on f.source_id = i.source_id
+  where not exists (
+    select
+    from tracker.issue_value_intervals v
+    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = 'story_points'
+  )
+  union all
+  select
+    i.source_id,
     s.name,
     i.id::text,
     i.key,
@@ -106,60 +198,33 @@ from (
     p.key,
     f.field_name,
     f.field_id,
-    w.value_id,
+    -- A person in a custom field is there by the account id.
+    case when f.is_person then w.value end,
     case
       when f.is_person
         then ops.shown_name(
-          coalesce(
-            (select u.display_name from tracker.users u where u.source_id = i.source_id and u.id = w.value_id),
-            w.value_text
-          ),
-          w.value_id
+          coalesce((select u.display_name from tracker.users u where u.source_id = i.source_id and u.id = w.value), w.value),
+          w.value
         )
-      else w.value_text
+      else w.value
     end,
-    (
-      case when f.field_name = 'story_points' and abs(i.story_points) < 1e13 then i.story_points end
-    )::numeric(18,4),
+    null::numeric(18,4),
+    w.value,
     coalesce(b.began_at, i.created_at),
     null,
     true,
     false
   from tracker.shown_issues i
   left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
-  join (
-    select
-      w.source_id,
-      w.field_name,
-      max(w.field_id) as field_id,
-      w.field_name = 'assignee' or coalesce(bool_or(f.schema_type = 'user'), false) as is_person
-    from tracker.followed_fields w
-    left join tracker.fields f on f.source_id = w.source_id and f.id = w.field_id
-    where not w.is_list
-    group by w.source_id, w.field_name
-  ) f on f.source_id = i.source_id
   left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
-  cross join lateral (
-    select
-      case f.field_name
-        when 'assignee' then i.assignee_id
-        when 'priority' then i.priority_id::text
-        when 'story_points' then null
-        -- A person in a custom field is there by the account id.
-        else case when f.is_person then i.custom_fields ->> f.field_id end
-      end as value_id,
-      case f.field_name
-        when 'assignee' then null
-        when 'priority'
-          then coalesce(
-            (select pr.name from tracker.priorities pr where pr.source_id = i.source_id and pr.id = i.priority_id),
-            i.priority
-          )
-        when 'story_points' then i.story_points::text
-        else i.custom_fields ->> f.field_id
-      end as value_text
-  ) w
+  join (
+    select h.field_name, h.field_id, s.source_id, coalesce(f.schema_type = 'user', false) as is_person
+    from ref.history_fields h
+    join ops.sources s on s.name = h.source
+    left join tracker.fields f on f.source_id = s.source_id and f.id = h.field_id
+  ) f on f.source_id = i.source_id
+  cross join lateral (select i.custom_fields ->> f.field_id as value) w
   where not exists (
     select
     from tracker.issue_value_intervals v
@@ -170,11 +235,8 @@ from (
 cross join lateral (
   select (
     h.field_name not in ('status', 'assignee', 'priority', 'story_points', 'sprint', 'fix_versions')
-    and (ops.is_issue_key(h.value_id) or ops.is_issue_key(h.value_text))
+    and (ops.is_issue_key(h.value_id) or ops.is_issue_key(h.given_text))
   ) is true and exists (
-    select
-    from tracker.hidden_keys k
-    join ops.sources s on s.source_id = k.source_id
-    where s.name = h.source and k.key in (h.value_id, h.value_text)
+    select from tracker.hidden_keys k where k.source_id = h.source_id and k.key in (h.value_id, h.given_text)
   ) as is_hidden
 ) x;
