@@ -2,27 +2,19 @@
 -- transaction of each write. Names may come before what they name, and keys change: what a name leads to is looked up when
 -- bi.cross_links is read.
 
-create table if not exists ops.text_mentions (
-  source_id smallint not null,
-  from_kind text not null,
-  record_id text not null,
-  record_name text,
-  from_field text not null,
-  to_kind text not null,
-  mention text not null
+create table if not exists ops.text_mentions ( -- What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows.
+  source_id smallint not null, -- The source of the record, see ops.sources.
+  from_kind text not null, -- Whose text it is: campaign, dag_run or issue.
+  record_id text not null, -- Its id.
+  record_name text, -- Name of the campaign or the DAG, key of the issue.
+  from_field text not null, -- Which text of it.
+  to_kind text not null, -- What is named: issue or campaign.
+  mention text not null -- The name, as the text has it.
 );
 -- A mention may be too long for an index, so it has no key: a publication tells changed rows by all columns.
 alter table ops.text_mentions replica identity full;
 -- Not the source first: most records of a kind have the same one.
 create index if not exists text_mentions_record on ops.text_mentions (record_id, source_id);
-comment on table ops.text_mentions is 'What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows.';
-comment on column ops.text_mentions.source_id is 'The source of the record, see ops.sources.';
-comment on column ops.text_mentions.from_kind is 'Whose text it is: campaign, dag_run or issue.';
-comment on column ops.text_mentions.record_id is 'Its id.';
-comment on column ops.text_mentions.record_name is 'Name of the campaign or the DAG, key of the issue.';
-comment on column ops.text_mentions.from_field is 'Which text of it.';
-comment on column ops.text_mentions.to_kind is 'What is named: issue or campaign.';
-comment on column ops.text_mentions.mention is 'The name, as the text has it.';
 
 -- The records whose texts are searched: their table, the columns of their id and name, and which of them bi shows.
 create or replace function ops.searched_records()

@@ -1,6 +1,16 @@
-create or replace view bi.cross_links with (security_barrier) as
+create or replace view bi.cross_links with (security_barrier) as -- Which campaign, issue and DAG run belong together, because a text of one names the other by the patterns of ref.link_patterns; one row per record, field and what it names. A name that leads to nothing is no link.
 -- Postgres takes a view that is nothing but a union apart, and with it the barrier: this one is a subquery.
-select l.*
+select
+  l.source,
+  l.from_kind,
+  l.from_id, -- Its id, see campaign_id of bi.campaigns, dag_run_id of bi.workflow_runs (with the DAG in from_name) or issue_id of bi.issues.
+  l.from_name, -- Name of the campaign or the DAG, key of the issue.
+  l.from_field, -- Which text of it: name, purchase_order, params, summary or description.
+  l.mention, -- The name, as the text has it: an issue key of then, or a campaign id.
+  l.to_kind,
+  l.to_source, -- The source of what is named.
+  l.to_id, -- Its id, see bi.issues.issue_id or bi.campaigns.campaign_id.
+  l.to_name -- Key of the issue today, also where the text has a former one, or name of the campaign.
 from (
   select
     f.name as source,
@@ -50,12 +60,3 @@ from (
   join ops.sources s on s.source_id = c.source_id
   where m.to_kind = 'campaign'
 ) l;
-
-comment on view bi.cross_links is 'Which campaign, issue and DAG run belong together, because a text of one names the other by the patterns of ref.link_patterns; one row per record, field and what it names. A name that leads to nothing is no link.';
-comment on column bi.cross_links.from_id is 'Its id, see campaign_id of bi.campaigns, dag_run_id of bi.workflow_runs (with the DAG in from_name) or issue_id of bi.issues.';
-comment on column bi.cross_links.from_name is 'Name of the campaign or the DAG, key of the issue.';
-comment on column bi.cross_links.from_field is 'Which text of it: name, purchase_order, params, summary or description.';
-comment on column bi.cross_links.mention is 'The name, as the text has it: an issue key of then, or a campaign id.';
-comment on column bi.cross_links.to_source is 'The source of what is named.';
-comment on column bi.cross_links.to_id is 'Its id, see bi.issues.issue_id or bi.campaigns.campaign_id.';
-comment on column bi.cross_links.to_name is 'Key of the issue today, also where the text has a former one, or name of the campaign.';
