@@ -3,7 +3,7 @@
 
 set local check_function_bodies = off;
 
-drop type if exists tracker.issue_now, tracker.talk, tracker.listed_value cascade;
+drop type if exists tracker.issue_now, tracker.comment_summary, tracker.listed_value cascade;
 
 -- What an issue is now, as far as facts follow from it.
 create type tracker.issue_now as (
@@ -151,9 +151,9 @@ set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as
 $$;
 
 -- Comments of an issue that has any. The first response is the first that somebody else than the reporter made in public.
-create type tracker.talk as (issue_id bigint, comments integer, last_at timestamptz, first_response_at timestamptz);
+create type tracker.comment_summary as (issue_id bigint, comments integer, last_at timestamptz, first_response_at timestamptz);
 
-create or replace function tracker.talks(of_source smallint, issues tracker.issue_now[]) returns setof tracker.talk
+create or replace function tracker.comment_summaries(of_source smallint, issues tracker.issue_now[]) returns setof tracker.comment_summary
 language sql stable as $$
   select
     c.issue_id, count(*)::integer, max(c.created_at),
@@ -171,7 +171,7 @@ $$;
 -- One row of facts an issue, from its stays in a status, its changes and its comments.
 create or replace function tracker.facts_of_issues(
   of_source smallint, issues tracker.issue_now[], stays tracker.issue_status_intervals[], changes tracker.field_change[],
-  talks tracker.talk[]
+  comments tracker.comment_summary[]
 ) returns setof tracker.issue_facts
 language sql stable set plan_cache_mode = force_generic_plan
 set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as $$
@@ -217,7 +217,7 @@ set enable_hashjoin = on set enable_nestloop = off set enable_mergejoin = off as
     from unnest(changes)
     group by issue_id
   ) h on h.issue_id = s.issue_id
-  left join unnest(talks) c on c.issue_id = s.issue_id;
+  left join unnest(comments) c on c.issue_id = s.issue_id;
 $$;
 
 -- A value of a field that no column holds, as the issue has it, against the last that a change gave: true, false, or

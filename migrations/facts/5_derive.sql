@@ -127,7 +127,7 @@ declare
   issues tracker.issue_now[];
   changes tracker.field_change[];
   stays tracker.issue_status_intervals[];
-  talks tracker.talk[];
+  comments tracker.comment_summary[];
   facts tracker.issue_facts[];
   listed tracker.listed_value[];
   singles tracker.issue_value_intervals[];
@@ -157,8 +157,8 @@ begin
 
   if part = 'all' then
     insert into tracker.issue_status_intervals select s.* from unnest(stays) s;
-    talks := array(select t from tracker.talks(of_source, issues) t);
-    facts := array(select f from tracker.facts_of_issues(of_source, issues, stays, changes, talks) f);
+    comments := array(select c from tracker.comment_summaries(of_source, issues) c);
+    facts := array(select f from tracker.facts_of_issues(of_source, issues, stays, changes, comments) f);
     insert into tracker.issue_facts select f.* from unnest(facts) f;
     singles := array(select v from tracker.single_values(of_source, issues, facts, changes) v);
     insert into tracker.issue_value_intervals select v.* from unnest(singles) v;
