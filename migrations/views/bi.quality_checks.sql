@@ -82,20 +82,28 @@ left join (
     ('restricted_issues', i.restricted)
   ) v (check_name, offending_rows)
   union all
-  select c.source_id, c.check_name, count(*)
+  select c.source_id, c.check_name, sum(c.rows)::bigint
   from (
-    select source_id, parent_id, 'issues_without_parent'
+    -- By issue first: there are many more changes than issues, and each issue is then looked for once.
+    select source_id, parent_id, 'issues_without_parent', count(*)
     from tracker.issues
     where _deleted_at is null and parent_id is not null
+    group by source_id, parent_id
     union all
-    select source_id, issue_id, 'changes_without_issue' from tracker.issue_changelog
+    select source_id, issue_id, 'changes_without_issue', count(*) from tracker.issue_changelog group by source_id, issue_id
     union all
-    select source_id, issue_id, 'comments_without_issue' from tracker.comments where _deleted_at is null
+    select source_id, issue_id, 'comments_without_issue', count(*)
+    from tracker.comments
+    where _deleted_at is null
+    group by source_id, issue_id
     union all
-    select source_id, issue_id, 'worklogs_without_issue' from tracker.worklogs where _deleted_at is null
+    select source_id, issue_id, 'worklogs_without_issue', count(*)
+    from tracker.worklogs
+    where _deleted_at is null
+    group by source_id, issue_id
     union all
-    select source_id, issue_id, 'sprint_issues_without_issue' from tracker.sprint_issues
-  ) c (source_id, issue_id, check_name)
+    select source_id, issue_id, 'sprint_issues_without_issue', count(*) from tracker.sprint_issues group by source_id, issue_id
+  ) c (source_id, issue_id, check_name, rows)
   where not exists (select from tracker.issues p where p.source_id = c.source_id and p.id = c.issue_id)
   group by c.source_id, c.check_name
   union all
