@@ -1,41 +1,87 @@
-/** `npm run size`: code lines (no blanks, no comments) of each room of `src` beside its budget in docs/architecture.md. */
+/**
+ * `npm run size`: statements of each room of `src` beside its budget, and its code lines (no blanks, no comments), which
+ * have a limit for all of `src` only: counted room by room they would reward packing.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
+import { nodesOf, type SyntaxNode, syntaxOf } from './syntax.ts';
 
-/** Code lines allowed for each room. Only an issue raises one. */
+/** Statements of each room when its budget was last set. */
 export const budgets: Readonly<Record<string, number>> = {
-  'main.ts': 184,
-  'index.ts': 26,
+  'main.ts': 155,
+  'index.ts': 18,
   'toolkit.ts': 33,
-  'run.ts': 45,
-  core: 1686,
-  config: 763,
-  http: 1139,
-  reading: 1191,
-  'connectors/jira': 2592,
-  'connectors/spotify-ads': 2823,
-  'connectors/dagu': 918,
-  'connectors/connector.ts': 112,
-  engine: 2810,
-  load: 1520,
-  queries: 794,
-  bi: 429,
-  warehouse: 1249,
-  embedded: 450,
-  scheduler: 897,
-  outbound: 472,
-  'server/api': 954,
-  'server/dashboard': 1500,
-  cli: 2060,
+  'run.ts': 34,
+  'tidemark.js': 64,
+  core: 1393,
+  config: 616,
+  http: 952,
+  reading: 996,
+  'connectors/jira': 1681,
+  'connectors/spotify-ads': 1806,
+  'connectors/dagu': 693,
+  'connectors/connector.ts': 78,
+  engine: 2368,
+  load: 1350,
+  queries: 565,
+  bi: 343,
+  warehouse: 921,
+  embedded: 399,
+  scheduler: 676,
+  outbound: 354,
+  'server/api': 588,
+  'server/dashboard': 939,
+  cli: 1770,
 };
 
-/** The limit for all of `src`. */
+/** How far a room may grow beyond its budget. */
+const slack = 0.05;
+
+/** The most statements that a room may have; one without a budget is too small to need one. */
+export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
+
+/** The limit for all of `src` in code lines: issues state their budgets in lines. */
 export const limit = 24_723;
 
-/** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
-export const ceilings: Readonly<Record<string, number>> = {};
-
 const source = path.resolve(import.meta.dirname, '../src');
+
+/** Statements other than those that only hold others, or none. */
+const isStatement = (type: string): boolean =>
+  /Statement$/.test(type) && !['BlockStatement', 'EmptyStatement', 'LabeledStatement'].includes(type);
+
+/** Declarations of one name each; those of variables are counted by name. */
+const declarations = new Set([
+  'FunctionDeclaration',
+  'ClassDeclaration',
+  'TSDeclareFunction',
+  'TSTypeAliasDeclaration',
+  'TSInterfaceDeclaration',
+  'TSEnumDeclaration',
+  'TSModuleDeclaration',
+  'ImportDeclaration',
+  'ExportAllDeclaration',
+]);
+
+function weightOf(node: SyntaxNode, parent: SyntaxNode | undefined): number {
+  if (parent?.type === 'ClassBody' || parent?.type === 'TSInterfaceBody') return 1;
+  if (node.type === 'VariableDeclaration')
+    return /^For/.test(parent?.type ?? '') ? 0 : node.declarations.length;
+  if (node.type === 'ExportNamedDeclaration') return node.declaration === null ? 1 : 0;
+  if (node.type === 'ExportDefaultDeclaration') return declarations.has(node.declaration.type) ? 0 : 1;
+  if (node.type === 'ArrowFunctionExpression') return node.expression ? 1 : 0;
+  return isStatement(node.type) || declarations.has(node.type) ? 1 : 0;
+}
+
+/**
+ * How much code a file holds, whatever its layout: its statements, its declarations (imports too), and the members of
+ * classes and interfaces. An arrow function without braces counts as the `return` it stands for. Members of object
+ * literals and of literal types, elements, arguments, blocks, labels and the heads of loops do not count.
+ */
+export function statements(name: string, text: string): number {
+  let sum = 0;
+  for (const { node, parent } of nodesOf(syntaxOf(name, text))) sum += weightOf(node, parent);
+  return sum;
+}
 
 /** Lines of a file that hold code: blank lines and comments are left out, strings and templates are kept. */
 export function codeLines(text: string): number {
@@ -52,32 +98,46 @@ export const sourceFiles = (): readonly string[] =>
     .readdirSync(source, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(ts|js|css|sql)$/.test(name));
 
-/** Code lines by room; a file that lies in no room counts as a room of its own. */
-export function sizes(): ReadonlyMap<string, { readonly lines: number; readonly files: number }> {
-  const found = new Map<string, { lines: number; files: number }>();
+interface Size {
+  statements: number;
+  lines: number;
+  files: number;
+}
+
+/** Sizes by room; a file that lies in no room counts as a room of its own. Style sheets have lines only. */
+export function sizes(): ReadonlyMap<string, Readonly<Size>> {
+  const found = new Map<string, Size>();
   for (const file of sourceFiles()) {
     const room = Object.keys(budgets).find((name) => file === name || file.startsWith(`${name}/`)) ?? file;
-    const size = found.get(room) ?? { lines: 0, files: 0 };
-    size.lines += codeLines(fs.readFileSync(path.join(source, file), 'utf8'));
+    const size = found.get(room) ?? { statements: 0, lines: 0, files: 0 };
+    const text = fs.readFileSync(path.join(source, file), 'utf8');
+    if (/\.[jt]s$/.test(file)) size.statements += statements(file, text);
+    size.lines += codeLines(text);
     size.files += 1;
     found.set(room, size);
   }
   return found;
 }
 
+/** The sum over all rooms. */
+export const total = (found: Iterable<Size>, of: keyof Size): number =>
+  [...found].reduce((sum, size) => sum + size[of], 0);
+
+const excess = (of: number, allowed: number): string => (of > allowed ? `  ${of - allowed} too many` : '');
+
 if (process.argv[1] === import.meta.filename) {
   const found = sizes();
-  const row = (room: string, lines: number, files: number, budget: number | undefined) =>
-    console.log(
-      `${room.padEnd(24)}${String(lines).padStart(7)}${String(files).padStart(6)}${String(budget ?? '').padStart(8)}` +
-        (budget !== undefined && lines > budget ? `  ${lines - budget} too many` : ''),
-    );
-  console.log(`${'room'.padEnd(24)}${'lines'.padStart(7)}${'files'.padStart(6)}${'budget'.padStart(8)}`);
+  const row = (...cells: readonly (string | number)[]): string =>
+    cells.map((cell, at) => (at === 0 ? String(cell).padEnd(24) : String(cell).padStart(12))).join('');
+  console.log(row('room', 'statements', 'allowed', 'lines', 'allowed', 'files'));
   for (const room of new Set([...Object.keys(budgets), ...found.keys()])) {
-    const { lines, files } = found.get(room) ?? { lines: 0, files: 0 };
-    row(room, lines, files, budgets[room]);
+    const { statements, lines, files } = found.get(room) ?? { statements: 0, lines: 0, files: 0 };
+    const allowed = allowedIn(room);
+    console.log(row(room, statements, allowed, lines, '', files) + excess(statements, allowed));
   }
   const all = [...found.values()];
-  const sum = (of: 'lines' | 'files') => all.reduce((total, size) => total + size[of], 0);
-  row('src', sum('lines'), sum('files'), limit);
+  const lines = total(all, 'lines');
+  console.log(
+    row('src', total(all, 'statements'), '', lines, limit, total(all, 'files')) + excess(lines, limit),
+  );
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { budgets, ceilings, limit, sizes } from '../bench/size.ts';
+import { allowedIn, limit, sizes, statements, total } from '../bench/size.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -123,14 +123,28 @@ test('the shipped connectors are made of what the package exports', () => {
   expect([...new Set(used)].filter((file) => !own.test(file) && !shown.has(file)).sort()).toEqual([]);
 });
 
-test('a room is no larger than its budget', () => {
+test('a room has no more statements than its budget allows, all of `src` no more lines', () => {
   const found = sizes();
-  const total = [...found.values()].reduce((sum, { lines }) => sum + lines, 0);
-  const measured = [...found]
-    .map(([room, { lines }]) => ({ room, lines }))
-    .concat({ room: 'src', lines: total });
-  const allowed = (room: string): number => ceilings[room] ?? budgets[room] ?? (room === 'src' ? limit : 100);
-  expect(measured.filter(({ room, lines }) => lines > allowed(room))).toEqual([]);
+  const tooLarge = [...found].filter(([room, size]) => size.statements > allowedIn(room));
+  expect(tooLarge.map(([room, size]) => `${room}: ${size.statements} of ${allowedIn(room)}`)).toEqual([]);
+  expect(total(found.values(), 'lines')).toBeLessThanOrEqual(limit);
+});
+
+test.each([
+  ['a statement', 'a();', 1],
+  ['each name that is declared', 'const a = 1, b = 2;', 2],
+  ['an import, and an export of others', "import a from 'a'; export { b } from 'b'; export * from 'c';", 3],
+  ['a function with its statements', 'export function a() { if (b) { return c; } else d(); }', 4],
+  ['an arrow function as the function that it shortens', 'const a = () => b;', 2],
+  ['a loop with its body, not its head', 'for (let i = 0; i < 1; i += 1) a(i);', 2],
+  ['a class with its members', 'class A { b = 1; #c() { return 2; } }', 4],
+  ['an interface with its members', 'interface A { b: 1; c(): void }', 3],
+  ['a literal type as one', 'type A = { b: 1; c(): void };', 1],
+  ['a literal however many members it has', 'const a = { b: 1, c: [2, 3], ...d };', 1],
+  ['a call however many arguments it has', 'a(b, c, { d });', 1],
+  ['no blocks, labels, comments and empty statements', '/* a(); */ b: { ; } // c();', 0],
+])('what is counted: %s', (_what, text, count) => {
+  expect(statements('text.ts', text)).toBe(count);
 });
 
 test('only the entrance, the embedded server and the connection read the environment', () => {
