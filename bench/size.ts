@@ -8,12 +8,12 @@ import { nodesOf, type SyntaxNode, syntaxOf } from './syntax.ts';
 
 /** Statements of each room when its budget was last set. */
 export const budgets: Readonly<Record<string, number>> = {
-  'main.ts': 155,
+  'main.ts': 96,
   'index.ts': 18,
   'toolkit.ts': 33,
   'run.ts': 34,
   'tidemark.js': 64,
-  core: 1393,
+  core: 1406,
   config: 616,
   http: 952,
   reading: 996,
@@ -27,11 +27,12 @@ export const budgets: Readonly<Record<string, number>> = {
   bi: 343,
   warehouse: 921,
   embedded: 399,
-  scheduler: 676,
+  runs: 561,
+  scheduler: 593,
   outbound: 354,
   'server/api': 588,
   'server/dashboard': 939,
-  cli: 1770,
+  cli: 1371,
 };
 
 /** How far a room may grow beyond its budget. */
@@ -41,7 +42,7 @@ const slack = 0.05;
 export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
 
 /** The limit for all of `src` in code lines: issues state their budgets in lines. */
-export const limit = 24_723;
+export const limit = 24_761;
 
 const source = path.resolve(import.meta.dirname, '../src');
 

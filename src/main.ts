@@ -1,16 +1,14 @@
 /** The command `tidemark`: reads the environment, builds the parts once, passes them on, stops them in reverse order. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import type { Context, Settings } from './cli/context.ts';
+import type { Context } from './cli/context.ts';
 import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
 import { openSink, questions } from './cli/terminal.ts';
 import type { Connector } from './connectors/connector.ts';
 import { Interrupted } from './core/errors.ts';
-import { connectionsFor } from './engine/context/deps.ts';
-import type { ConnectOptions } from './warehouse/connect.ts';
+import { assemble, ownVersion } from './runs/assemble.ts';
 
 type Sinks = Pick<Context, 'out' | 'err'>;
 
@@ -134,73 +132,6 @@ function listen(
     },
   };
 }
-
-interface Talk {
-  /** Silent with `--quiet`. */
-  readonly talk: (text: string) => void;
-  /** Silent with `--quiet` and `--json`. */
-  readonly say: (text: string) => void;
-  /** Never silent. */
-  readonly notice: (text: string) => void;
-}
-
-/** The parts, each made at its first use; `close` stops them in reverse order and throws the first error after trying all. */
-export function assemble(load: () => Promise<Settings>, signal: AbortSignal, { talk, say, notice }: Talk) {
-  const stops: (() => Promise<unknown>)[] = [];
-  const homes = new Set<string>();
-  const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {
-    stops.push(() => stop(part));
-    return part;
-  };
-  const config = lazily(async () => {
-    const read = await load();
-    for (const warning of read.warnings) talk(`warning: ${warning}`);
-    return read;
-  });
-  const embeddedIn = async (home: string) => {
-    const { openEmbedded } = await import('./embedded/embedded.ts');
-    homes.add(home);
-    return keep(await openEmbedded(home, { notice, signal }), (part) => part.release());
-  };
-  const embedded = lazily(async () => {
-    const { databaseUrl, home } = await config();
-    if (databaseUrl !== undefined) return undefined;
-    const isNew = !existsSync(path.join(home, 'postgres'));
-    const opened = await embeddedIn(home);
-    if (isNew) say(`made a new warehouse in ${home}`);
-    return opened;
-  });
-  const connected = async (url: string, options: ConnectOptions) => {
-    const { connect } = await import('./warehouse/connect.ts');
-    return keep(await connect(url, { ...options, signal }), (part) => part.close());
-  };
-  const warehouse = lazily(async (retryMs?: number) => {
-    const { databaseUrl, pipelines } = await config();
-    const url = databaseUrl?.reveal() ?? (await embedded())?.own;
-    if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
-    const concurrency = Math.max(4, ...pipelines.map(({ values }) => Number(values?.concurrency ?? 0)));
-    return connected(url, { max: connectionsFor(concurrency), ...(retryMs !== undefined && { retryMs }) });
-  });
-  const close = async (): Promise<void> => {
-    const failures: unknown[] = [];
-    for (const stop of stops.reverse()) await stop().catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw failures[0];
-  };
-  return { parts: { config, embedded, embeddedIn, connected, warehouse, keep }, close, homes };
-}
-
-function lazily<A extends readonly unknown[], T>(
-  make: (...args: A) => Promise<T>,
-): (...args: A) => Promise<T> {
-  let made: Promise<T> | undefined;
-  return (...args) => {
-    made ??= make(...args);
-    return made;
-  };
-}
-
-export const ownVersion = (): string =>
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 /** After a forced end, another process stops the embedded servers that only this one used. */
 function stopLater(homes: ReadonlySet<string>): void {

@@ -31,10 +31,11 @@ export async function run(
 ): Promise<RunReport> {
   const { does = 'sync', window, streams, env = process.env, cwd = process.cwd() } = options;
   const { signal = new AbortController().signal, observe = () => undefined } = options;
-  const [{ assemble, ownVersion }, config, runs] = await Promise.all([
-    import('./main.ts'),
+  const [{ assemble, ownVersion }, config, runs, after] = await Promise.all([
+    import('./runs/assemble.ts'),
     import('./config/config.ts'),
-    import('./cli/run.ts'),
+    import('./runs/run.ts'),
+    import('./runs/after.ts'),
   ]);
   const load = async () =>
     typeof what === 'string'
@@ -49,9 +50,9 @@ export async function run(
     const { report } = await runs.withDeps(context, pipeline, { observe, say: silent }, (deps) =>
       runs.execute({ ...ask, ...(streams && { streams }) }, deps),
     );
-    const outbound = runs.outboundOf(await parts.warehouse(), await parts.config());
+    const outbound = after.outboundOf(await parts.warehouse(), await parts.config());
     const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
-    await runs.notifyAfter(context, outbound, report, warn);
+    await after.notifyAfter(context, outbound, report, warn);
     return report;
   } finally {
     await close();

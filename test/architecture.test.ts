@@ -19,15 +19,17 @@ const arrows: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
     'src/bi': 'src/core src/warehouse',
     'src/warehouse': 'src/core',
     'src/embedded': 'src/core src/warehouse',
-    'src/scheduler': 'src/core src/engine src/outbound src/queries src/warehouse',
+    'src/runs':
+      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/queries src/warehouse',
+    'src/scheduler': 'src/core src/engine src/outbound src/queries src/runs src/warehouse',
     'src/outbound': 'src/core src/http src/warehouse',
     'src/server/api': 'src/core src/config src/queries src/scheduler src/warehouse',
     'src/server/dashboard': 'src/core src/queries src/scheduler src/server/api src/warehouse',
     'src/cli':
-      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/queries src/scheduler ' +
+      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/queries src/runs src/scheduler ' +
       'src/server/api src/server/dashboard src/warehouse simulators',
     'simulators/testing':
-      'src/core src/config src/http src/reading src/connectors src/load src/engine src/warehouse src/embedded src/cli',
+      'src/core src/config src/http src/reading src/connectors src/load src/engine src/warehouse src/embedded src/runs',
     simulators: 'src/core',
     pipelines: '',
   }).map(([room, allowed]) => [room, allowed.split(' ')]),
@@ -62,6 +64,11 @@ test('imports flow one way through the rooms', () => {
     });
   });
   expect(wrong).toEqual([]);
+});
+
+test('only the entrance imports the command line', () => {
+  const inCli = (file: string): boolean => file.startsWith('src/cli/');
+  expect(files.filter((file) => !inCli(file) && importsOf(file).some(inCli))).toEqual(['src/main.ts']);
 });
 
 test('directories are made by makeDirectory: the recursive mkdir of Node never ends in /proc', () => {

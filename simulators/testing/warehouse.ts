@@ -2,10 +2,10 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { applySteps } from '../../src/cli/pipelines.ts';
 import { type Connector, openSource, readingOf } from '../../src/connectors/connector.ts';
 import type { RunReport } from '../../src/core/run.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
+import { applySteps } from '../../src/runs/pipelines.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 
 /** A database with the schema of the connectors and no rows. */

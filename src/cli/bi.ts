@@ -2,10 +2,10 @@
 import path from 'node:path';
 import type { ReaderOptions } from '../bi/grant-reader.ts';
 import { plural } from '../core/format.ts';
+import { filled } from '../runs/pipelines.ts';
 import type { Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { print } from './output.ts';
-import { filled } from './pipelines.ts';
 import { dateOf } from './run.ts';
 
 /** Makes a login that reads `bi` and nothing else, or brings one up to date. */

@@ -10,13 +10,14 @@ import type { Connector } from '../connectors/connector.ts';
 import { LockHeld } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
+import { applySteps, configured } from '../runs/pipelines.ts';
+import { execute, withDeps } from '../runs/run.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
-import { applySteps, configured } from './pipelines.ts';
 import { openProgress } from './progress.ts';
-import { execute, outcomeOf, sync, withDeps } from './run.ts';
+import { outcomeOf, sync } from './run.ts';
 import { untilStopped } from './terminal.ts';
 
 /** What `npm start` does: a sync of everything configured; where nothing is, the demo. */

@@ -1,7 +1,7 @@
 /** How a command ends: the only place where errors and reports become exit codes and messages. */
 import { CommanderError } from 'commander';
-import { codeOf, Interrupted, TidemarkError } from '../core/errors.ts';
-import { escaped, withoutSecrets } from '../core/format.ts';
+import { clean, describe as described } from '../core/describe-error.ts';
+import { withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
 import type { Sink } from './terminal.ts';
 
@@ -51,20 +51,9 @@ export function combined(codes: readonly number[], signal?: StopSignal): number 
   return codes.some((code) => code === exit.ok || code === exit.partly) ? exit.partly : exit.failed;
 }
 
-/** Codes of Node and Postgres that mean "not reached" or "not let in", for errors that nothing wrapped. */
-const connecting =
-  /^(ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|08|28|3D000|57P03)/;
-
-/** An error as `--json` shows it: no credentials, no control characters of a source. */
-export function describe(error: unknown): { readonly code: string; readonly message: string } {
-  if (error instanceof CommanderError) return { code: 'usage', message: clean(usageText(error)) };
-  const system = codeOf(error) ?? '';
-  const message = clean(error instanceof Error ? error.message || system || error.name : String(error));
-  if (error instanceof TidemarkError) return { code: error.code, message };
-  if (error instanceof Error && error.name === 'AbortError')
-    return { code: new Interrupted('').code, message };
-  return { code: connecting.test(system) ? 'unreachable' : 'internal', message };
-}
+/** An error as `--json` shows it, also one of commander. */
+export const describe = (error: unknown): { readonly code: string; readonly message: string } =>
+  error instanceof CommanderError ? { code: 'usage', message: clean(usageText(error)) } : described(error);
 
 /** Without a verb commander prints the help; its own message for that says nothing. */
 const usageText = ({ code, message }: CommanderError): string =>
@@ -99,12 +88,10 @@ export function complain({ err, verbose }: Printing, error: unknown, message: st
 
 /** Prints an error, with `--json` also as an event; returns its exit code. Commander has already printed its own errors. */
 export function report(error: unknown, printing: Printing, signal?: StopSignal, pipeline?: string): number {
-  const described = describe(error);
+  const shown = describe(error);
   const exitCode = codeOfError(error, signal);
-  if (!(error instanceof CommanderError)) complain(printing, error, described.message, pipeline);
+  if (!(error instanceof CommanderError)) complain(printing, error, shown.message, pipeline);
   if (printing.json && exitCode !== exit.ok)
-    printing.out.line(JSON.stringify({ type: 'error', pipeline, error: described, exitCode }));
+    printing.out.line(JSON.stringify({ type: 'error', pipeline, error: shown, exitCode }));
   return exitCode;
 }
-
-const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');

@@ -9,9 +9,9 @@ import { SourceReader } from '../config/source-reader.ts';
 import { Variables, withVariable } from '../config/variables.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { makeDirectory } from '../core/make-directory.ts';
+import { pipelineOf, unknown } from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { print } from './output.ts';
-import { pipelineOf, unknown } from './pipelines.ts';
 import { askSource, checked, tableOf } from './setup.ts';
 
 type Options = { readonly source?: string; readonly name?: string; readonly set?: readonly string[] };

@@ -8,10 +8,10 @@ import { rejects } from '../queries/reject-list.ts';
 import * as history from '../queries/run-history.ts';
 import { columns, receipts, rowCount, tableName } from '../queries/stream-history.ts';
 import { inOrder, known, summary } from '../queries/summary-text.ts';
+import { filled, pipelineOf, streamNamed } from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { type Block, cut, print } from './output.ts';
-import { filled, pipelineOf, streamNamed } from './pipelines.ts';
 
 /** One sentence, then every stream with its age. Ends with 0 also where streams are stale. */
 export const status: Verb = async (context) => {

@@ -1,16 +1,14 @@
 /** What a run does while it goes: events as JSON lines, or lines for people, on a terminal with a live block below them. */
-import type { HttpEvent } from '../connectors/connector.ts';
 import { count, duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunEvent } from '../core/run.ts';
+import type { Settings } from '../runs/assemble.ts';
+import type { Following } from '../runs/run.ts';
 import { lineOf } from '../scheduler/request-log.ts';
-import type { Context, Settings } from './context.ts';
+import type { Context } from './context.ts';
 import { toJson } from './output.ts';
 import type { Sink } from './terminal.ts';
 
-export interface Progress {
-  readonly observe: Observe;
-  /** Prints a line of talk above the live block. */
-  readonly say: (text: string) => void;
+export interface Progress extends Following {
   /** Removes the live block; must be called once, also after a failure. */
   readonly end: () => void;
 }
@@ -117,25 +115,6 @@ const isExpected = (event: RunEvent): boolean =>
   event.type === 'stream.finished' &&
   (event.report.status === 'unavailable' ||
     (event.report.status === 'ok' && event.report.counts.rejected === 0));
-
-/** A longer wait is noted anew after this time. */
-const noteEveryMs = 30_000;
-
-/** Reports waits for the source's rate limit as notes, so that a stream that does not move says why. */
-export function noteRateLimits(pipeline: string, observe: Observe): (event: HttpEvent) => void {
-  let noted = 0;
-  return (event) => {
-    if (event.type === 'unshared') {
-      const message = `other processes do not share the rate limit for now: ${event.reason}`;
-      observe({ type: 'note', pipeline, level: 'warn', message });
-    }
-    if (event.type !== 'throttled' || event.untilMs < noted + noteEveryMs) return;
-    noted = event.untilMs;
-    const wait = duration(Math.max(0, event.untilMs - Date.now()) / 1000);
-    const message = `waiting for the rate limit until ${new Date(noted).toISOString().slice(11, 19)} UTC (${wait})`;
-    observe({ type: 'note', pipeline, level: 'info', message });
-  };
-}
 
 async function openLog(level: string, err: Sink): Promise<Observe> {
   const { pino } = await import('pino');

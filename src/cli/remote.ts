@@ -6,10 +6,10 @@ import { AuthFailed, Misconfigured, TidemarkError, UnexpectedContent, Unreachabl
 import { escaped } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { seconds } from '../core/time.ts';
+import { unknown } from '../runs/pipelines.ts';
 import * as shape from '../server/api/schemas.ts';
 import type { Verb } from './context.ts';
 import { type Block, print } from './output.ts';
-import { unknown } from './pipelines.ts';
 
 type RemoteOptions = Record<'action' | 'dag', string> & { limit: number } & {
   [Name in 'run' | 'url' | 'params' | 'runId']?: string;

@@ -1,25 +1,21 @@
 /**
- * `sync`, `backfill`, `reconcile` and `rejects replay`: each chosen pipeline in turn, or with `--dry-run` their plan. Below them what runs one
- * pipeline, for `serve` and `demo` too: opening what it needs, the run, and what is sent after it.
+ * `sync`, `backfill`, `reconcile` and `rejects replay`: each chosen pipeline in turn, or with `--dry-run` their plan.
  */
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
-import type { Observe, RunReport, RunStatus } from '../core/run.ts';
-import { hours, seconds } from '../core/time.ts';
+import type { RunReport, RunStatus } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
-import type { PlannedStream } from '../engine/preview.ts';
-import type { Outbound } from '../outbound/outbound.ts';
 import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
-import type { Ask } from '../scheduler/run-request.ts';
-import { budgetsOf } from '../warehouse/budgets.ts';
-import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
-import type { Context, Parts, Settings, Verb } from './context.ts';
-import { codeOfError, codeOfReport, combined, complain, describe, exit, report } from './exit.ts';
+import { notifyAfter, outboundOf } from '../runs/after.ts';
+import type { Ask } from '../runs/ask.ts';
+import * as lookup from '../runs/pipelines.ts';
+import { execute, planOf, withDeps } from '../runs/run.ts';
+import type { Context, Verb } from './context.ts';
+import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
-import * as lookup from './pipelines.ts';
-import { noteRateLimits, openProgress, type Progress } from './progress.ts';
+import { openProgress } from './progress.ts';
 import type { Sink } from './terminal.ts';
 
 interface RunOptions {
@@ -182,101 +178,4 @@ async function showPlan(context: Context, asks: readonly Ask[]): Promise<number>
   );
   const keys = 'pipeline.stream mode from to slices records requests';
   return print(context, { plan: plans }, [{ rows, keys }, ...reasons]);
-}
-
-/** What a run takes of a command. */
-export type RunContext = Pick<Context, 'signal' | 'version'> & {
-  readonly parts: Pick<Parts, 'config' | 'warehouse'>;
-};
-
-/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. */
-export async function withDeps<T>(
-  { parts, signal, version }: RunContext,
-  pipeline: string,
-  { observe, say }: Pick<Progress, 'observe' | 'say'>,
-  work: (deps: RunDeps) => Promise<T>,
-): Promise<T> {
-  say(`${pipeline}: opening the warehouse`);
-  const config = await parts.config();
-  const settings = lookup.readingOptions(config, pipeline);
-  // The source is opened before the warehouse is, and sends nothing until then.
-  const shared = Promise.withResolvers<Warehouse['db']>();
-  const budget = budgetsOf(shared.promise);
-  const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
-  const opening = { parts, signal, say, warn };
-  const vault = await lookup.vaultOf(opening);
-  const more = { observe, onHttp: noteRateLimits(pipeline, observe), budget, vault };
-  const source = await lookup.openSource(pipeline, config, version, more);
-  try {
-    const warehouse = await lookup.current(opening);
-    shared.resolve(withConnectLimit(warehouse, seconds(1)));
-    const common = { observe, signal, version, deadlineMs: hours(config.runHours) };
-    return await work({ source, warehouse, ...settings, ...common, trigger: 'manual' });
-  } finally {
-    await source.close();
-  }
-}
-
-type Executed = { readonly report: RunReport; readonly failure?: unknown };
-
-/** Runs what is asked: how the run ended, and the error that ended it, if one did. Throws an error that came before there was a run. */
-export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
-  let report: RunReport | undefined;
-  const observe: Observe = (event) => {
-    if (event.type === 'run.finished') report = event.report;
-    deps.observe(event);
-  };
-  try {
-    return { report: await run(ask, { ...deps, observe }) };
-  } catch (failure) {
-    if (report === undefined) throw failure;
-    return { report, failure };
-  }
-}
-
-/** A window is a backfill's. Throws as `sync` of the engine does. */
-async function run(ask: Ask, deps: RunDeps): Promise<RunReport> {
-  const { does, window } = ask;
-  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
-  const { backfill, sync } = await import('../engine/sync.ts');
-  if (window !== undefined) return backfill(deps, { ...ask, ...window });
-  return sync(deps, { ...ask, full: does === 'full' });
-}
-
-/** What it would read. Asks the source only for counts; writes no rows. */
-export const planOf = async (ask: Ask, deps: RunDeps): Promise<readonly PlannedStream[]> =>
-  (await import('../engine/preview.ts')).plan(deps, { ...ask, full: ask.does === 'full' });
-
-/** Channels of notifications, and the hand-offs that the pipelines declare. */
-export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
-  const { notify, proxies, pipelines, nightly } = config;
-  const engine = lookup.configured(config).find(({ connector }) => connector.openEngine !== undefined);
-  const openEngine = engine?.connector.openEngine;
-  const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
-    onSuccess === undefined ? [] : [[name, onSuccess] as const],
-  );
-  const dags = declared.map(([, { dag }]) => dag);
-  return {
-    db,
-    channels: notify.map((channel) => ({ ...channel, proxies })),
-    onSuccess: Object.fromEntries(declared),
-    ...(openEngine &&
-      dags.length > 0 && { openEngine: () => openEngine(engine?.values ?? {}, dags, proxies) }),
-  };
-}
-
-/** Sends notifications and hand-offs after a run, or after what failed before it was one. A failure of that is only reported: a good run stays good. */
-export async function notifyAfter(
-  { signal }: Pick<Context, 'signal'>,
-  outbound: Outbound,
-  what: RunReport | { readonly pipeline: string; readonly cause: string },
-  warn: (text: string) => void,
-): Promise<void> {
-  const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-  try {
-    await ('runId' in what ? afterRun(outbound, what, signal) : afterFailure(outbound, what, signal));
-  } catch (error) {
-    const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
-    warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
-  }
 }

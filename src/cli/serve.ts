@@ -7,6 +7,10 @@ import { minutes, seconds } from '../core/time.ts';
 import { connectionsFor } from '../engine/context/deps.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth, type Outbound } from '../outbound/outbound.ts';
+import { outboundOf } from '../runs/after.ts';
+import type { Settings } from '../runs/assemble.ts';
+import { openRunner } from '../runs/nightly.ts';
+import * as lookup from '../runs/pipelines.ts';
 import { openControl } from '../scheduler/control.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
 import type { Catalogue, KnownDag } from '../scheduler/run-request.ts';
@@ -14,13 +18,10 @@ import { type Service, type ServiceDeps, startService } from '../scheduler/servi
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
 import { takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
-import type { Context, Settings, Verb } from './context.ts';
+import type { Context, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
-import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
-import { outboundOf } from './run.ts';
-import { openRunner } from './runner.ts';
 import { listenError } from './setup.ts';
 import { untilStopped } from './terminal.ts';
 

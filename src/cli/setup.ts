@@ -5,10 +5,10 @@ import { plural } from '../core/format.ts';
 import { endsSoon } from '../core/token-end.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import { excludedOf } from '../engine/context/deps.ts';
+import * as lookup from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { type Block, print } from './output.ts';
-import * as lookup from './pipelines.ts';
 import { untilStopped } from './terminal.ts';
 
 /** Applies the steps of the schema that are missing, or only names them. */

@@ -2,14 +2,16 @@
 
 import crypto from 'node:crypto';
 import { Misconfigured } from '../core/errors.ts';
+import type { Ask, Runner } from '../runs/ask.ts';
+import { due } from '../runs/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Queue } from './queue.ts';
 import { type LogPart, readLog } from './request-log.ts';
 import * as store from './requests.ts';
 import * as request from './run-request.ts';
-import { type Ask, Conflict, type DagRun, type KnownDag } from './run-request.ts';
-import { due } from './schedule.ts';
+import { Conflict, type DagRun, type KnownDag } from './run-request.ts';
 
+export type * from '../runs/ask.ts';
 export type * from './run-request.ts';
 
 export type Control = ReturnType<typeof openControl>;
@@ -22,7 +24,7 @@ export function openControl(
   { db }: Pick<Warehouse, 'db'>,
   catalogue: request.Catalogue,
   queue: Queue,
-  preview: request.Runner['preview'],
+  preview: Runner['preview'],
 ) {
   /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
   const shown = async ({ name, about, configured, timed }: KnownDag) => {

@@ -9,9 +9,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
+import type { Ask, Done } from '../runs/ask.ts';
 import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
-import { type Ask, Conflict, type DagRun, type Done, NotFound, runIds, type Step } from './run-request.ts';
+import { Conflict, type DagRun, NotFound, runIds, type Step } from './run-request.ts';
 
 /**
  * Until the transaction ends, no other process decides what is queued for this pipeline. The row of its queue is locked: an advisory lock could

@@ -1,8 +1,8 @@
 /** A request to run a pipeline: what is asked, what is answered, and why an ask is refused. */
 
 import { Misconfigured, withCode } from '../core/errors.ts';
-import type { Observe, RunReport, RunStatus } from '../core/run.ts';
-import type { PlannedStream } from '../engine/preview.ts';
+import type { RunStatus } from '../core/run.ts';
+import type { Ask } from '../runs/ask.ts';
 
 /** A thing that a DAG does at its times. */
 export interface Timed {
@@ -29,36 +29,6 @@ export interface KnownDag {
 
 /** Which DAGs there are. */
 export type Catalogue = readonly KnownDag[];
-
-/** What a run is to do. */
-export interface Ask {
-  /** A pipeline by name; `nightly` is every configured one, then reconcile where due, then the hand-off. */
-  readonly pipeline: string;
-  readonly does: 'sync' | 'full' | 'reconcile' | 'backfill';
-  /** Only these streams; absent: all. */
-  readonly streams?: readonly string[];
-  /** A backfill's window, half open, UTC. */
-  readonly window?: { readonly from: Date; readonly to: Date };
-}
-
-/** A part of a request that succeeded. */
-export type Done = Pick<RunReport, 'pipeline' | 'kind'>;
-
-/** Runs asks in this process; `main.ts` and the command line make it. */
-export interface Runner {
-  /** Throws as `sync` of the engine does. `done`: what succeeded before its process ended or before it was retried. */
-  run(
-    ask: Ask,
-    how: { trigger: 'schedule' | 'api'; signal: AbortSignal; observe: Observe; done?: readonly Done[] },
-  ): Promise<Pick<RunReport, 'status' | 'error'> & { readonly passesAfterMs?: number | undefined }>;
-  /** What a backfill would do, without doing it. */
-  preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
-}
-
-/** One stream's part in a plan. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
-export interface PlanLine extends Omit<PlannedStream, 'mode' | 'from' | 'to' | 'why'> {
-  readonly about: string;
-}
 
 /** One request from the moment it was queued to its end; a run of the command line has the same shape. */
 export interface DagRun {

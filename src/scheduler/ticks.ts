@@ -5,10 +5,10 @@
 
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
+import { between, type Due, due } from '../runs/schedule.ts';
 import type { Queue, Trx } from './queue.ts';
 import { cancelRetries, enqueue, lockPipeline } from './requests.ts';
 import { type Catalogue, paramsOf, type Timed } from './run-request.ts';
-import { between, type Due, due } from './schedule.ts';
 
 /** A schedule that starts runs by itself. */
 export interface Scheduled extends Timed {

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe } from '../core/run.ts';
 import { seconds } from '../core/time.ts';
+import type { Runner } from '../runs/ask.ts';
 import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { type Job, longestMs, type Queue, type Times, type Trx } from './queue.ts';
 import { lineOf, openLog, type RunLog } from './request-log.ts';
 import { type Claimed, claim, close, type Ended, linkRuns, reportProgress } from './requests.ts';
-import type { Runner } from './run-request.ts';
 
 export interface WorkerDeps {
   readonly warehouse: Warehouse;

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import os from 'node:os';
-import { execute, type RunContext, withDeps } from '../../src/cli/run.ts';
-import type { Ask } from '../../src/scheduler/run-request.ts';
+import type { Ask } from '../../src/runs/ask.ts';
+import { execute, type RunContext, withDeps } from '../../src/runs/run.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { configOf } from '../support/config.ts';
 import { createDatabase, databaseUrl, type TestDatabase } from '../support/postgres.ts';

@@ -2,7 +2,7 @@
 
 import type { Oracle } from '../../simulators/jira/oracle.ts';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
-import type { Ask } from '../../src/scheduler/run-request.ts';
+import type { Ask } from '../../src/runs/ask.ts';
 import { differences, type Sides } from '../support/oracle.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { environment } from '../support/tidemark.ts';

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { pipelines, startCompany } from '../../simulators/demo/company.ts';
-import { execute, withDeps } from '../../src/cli/run.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { shippedPipelines } from '../../src/config/pipeline-files.ts';
 import type { Connector } from '../../src/connectors/connector.ts';
+import { execute, withDeps } from '../../src/runs/run.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 /** Fills a migrated warehouse with what the demo does: two syncs of its company with changes between them, and a reconcile. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { causes, codeOfError, codeOfReport, combined, describe } from '../../../src/cli/exit.ts';
 import { dateOf } from '../../../src/cli/run.ts';
-import { combinedReport } from '../../../src/cli/runner.ts';
 import { hasColor } from '../../../src/cli/terminal.ts';
 import * as errors from '../../../src/core/errors.ts';
 import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
+import { combinedReport } from '../../../src/runs/nightly.ts';
 
 const report = (status: RunStatus, code?: string): RunReport => ({
   ...{ runId: '1', pipeline: 'tracker', kind: 'sync', status, streams: [], counts: noCounts, deleted: 0 },

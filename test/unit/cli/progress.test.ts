@@ -1,8 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { noteRateLimits, openProgress, type ProgressOptions } from '../../../src/cli/progress.ts';
+import { openProgress, type ProgressOptions } from '../../../src/cli/progress.ts';
 import type { Sink } from '../../../src/cli/terminal.ts';
 import { noCounts, type RunEvent, type StreamReport } from '../../../src/core/run.ts';
+import { noteRateLimits } from '../../../src/runs/run.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Settings } from '../../../src/cli/context.ts';
-import { openSource } from '../../../src/cli/pipelines.ts';
-import { outboundOf } from '../../../src/cli/run.ts';
-import { isReconcileDue } from '../../../src/cli/runner.ts';
 import { AuthFailed } from '../../../src/core/errors.ts';
+import { outboundOf } from '../../../src/runs/after.ts';
+import type { Settings } from '../../../src/runs/assemble.ts';
+import { isReconcileDue } from '../../../src/runs/nightly.ts';
+import { openSource } from '../../../src/runs/pipelines.ts';
 import { configOf } from '../../support/config.ts';
 import { forwardProxy } from '../../support/forward-proxy.ts';
 import * as play from '../../support/misbehaving-server.ts';

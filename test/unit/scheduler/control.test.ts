@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Misconfigured } from '../../../src/core/errors.ts';
 import { takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
+import { due } from '../../../src/runs/schedule.ts';
 import type { Ask } from '../../../src/scheduler/control.ts';
 import { append, openLog } from '../../../src/scheduler/request-log.ts';
 import { Conflict, NotFound } from '../../../src/scheduler/run-request.ts';
-import { due } from '../../../src/scheduler/schedule.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
 import { catalogue, close, dag, take as taken, timed } from './orchestra.ts';
 import { openRequests } from './requests.ts';

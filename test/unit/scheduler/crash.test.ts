@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { due } from '../../../src/scheduler/schedule.ts';
+import { due } from '../../../src/runs/schedule.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';

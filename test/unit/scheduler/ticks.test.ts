@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { due } from '../../../src/scheduler/schedule.ts';
+import { due } from '../../../src/runs/schedule.ts';
 import { type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import { catalogue, dag, dailySinceJustNow, timed } from './orchestra.ts';
 import { openRequests } from './requests.ts';

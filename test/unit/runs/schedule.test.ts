@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Misconfigured } from '../../../src/core/errors.ts';
-import { between, due } from '../../../src/scheduler/schedule.ts';
+import { between, due } from '../../../src/runs/schedule.ts';
 
 /** The instants in a stretch of time, oldest first, to the minute. */
 const within = (cron: string, timeZone: string, from: string, to: string): readonly string[] =>

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { nightlyName } from '../config/configured.ts';
+import { describe } from '../core/describe-error.ts';
 import { Fenced, LockHeld, passesAfter } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
 import { longestOf, type Observe, type RunReport } from '../core/run.ts';
@@ -9,17 +10,15 @@ import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
-import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Context, Settings } from './context.ts';
-import { describe } from './exit.ts';
+import { notifyAfter } from './after.ts';
+import type { Ask, PlanLine, Runner } from './ask.ts';
+import type { Settings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
-import type { Progress } from './progress.ts';
-import { execute, notifyAfter, planOf, withDeps } from './run.ts';
+import { execute, type Following, planOf, type RunContext, withDeps } from './run.ts';
+import { due } from './schedule.ts';
 
 type How = Parameters<Runner['run']>[1];
-type Following = Pick<How, 'signal' | 'observe'>;
 type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
 
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
@@ -30,14 +29,18 @@ interface RunnerOptions {
   readonly outbound: Outbound;
   /** Connections for a pipeline's runs only, so that no run takes those of another. */
   readonly warehouseOf: (pipeline: string) => Promise<Warehouse>;
-  readonly progress: Progress;
+  readonly progress: Following;
   readonly warn: (text: string) => void;
 }
 
-export function openRunner(context: Context, options: RunnerOptions): Runner {
+export function openRunner(context: RunContext, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
   const configured = lookup.partsOfNightly(config);
-  const during = <T>({ pipeline }: Ask, how: Following, work: (deps: RunDeps) => Promise<T>) => {
+  const during = <T>(
+    { pipeline }: Ask,
+    how: Pick<How, 'signal' | 'observe'>,
+    work: (deps: RunDeps) => Promise<T>,
+  ) => {
     const { signal, observe } = how;
     const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
     return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);

@@ -10,10 +10,10 @@ import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
 import { excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
-import type { Ask } from '../scheduler/run-request.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { MigrateOptions } from '../warehouse/migrate.ts';
-import type { Context, Parts, Settings } from './context.ts';
+import type { Ask } from './ask.ts';
+import type { Parts, Settings } from './assemble.ts';
 
 /** A pipeline that can be named in commands. */
 export type Pipeline = ConfiguredPipeline<Connector>;
@@ -33,7 +33,7 @@ export function partsOfNightly(config: Settings): readonly string[] {
 
 /** Throws Misconfigured for a schedule that cannot be read, or never comes. */
 export async function checkSchedules({ pipelines, nightly }: Settings): Promise<void> {
-  const { due } = await import('../scheduler/schedule.ts');
+  const { due } = await import('./schedule.ts');
   for (const { file, jobs } of [...pipelines, nightly])
     for (const { does, on } of jobs)
       try {
@@ -88,7 +88,7 @@ export type Chosen = Pick<Ask, 'pipeline' | 'streams'>;
  * parent's stream. Pipelines that have none of the named streams are left out. Sends nothing. Throws Misconfigured for a name that none has.
  */
 export async function choose(
-  { parts, version }: Context,
+  { parts, version }: { readonly parts: Pick<Parts, 'config'>; readonly version: string },
   named: readonly string[],
   streams: readonly string[] = [],
 ): Promise<readonly Chosen[]> {
@@ -182,9 +182,12 @@ async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTabl
   return [...new Set([...shippedTables, ...pipelines.flatMap(({ connector }) => connector.tables)])];
 }
 
-type Opening = Pick<Context, 'signal' | 'say' | 'warn'> & {
+interface Opening {
   readonly parts: Pick<Parts, 'warehouse' | 'config'>;
-};
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  readonly warn: (text: string) => void;
+}
 
 /** The warehouse, brought up to date first: what a run needs. `warn` hears what a reader kept from being replaced. */
 export async function current({ parts, signal, say, warn }: Opening): Promise<Warehouse> {
@@ -206,7 +209,7 @@ export async function vaultOf(opening: Opening): Promise<Vault | undefined> {
 }
 
 /** The warehouse as it is, for reading. Throws Misconfigured if Tidemark has never written there, or its schema is old. */
-export async function filled({ parts }: Context): Promise<Warehouse> {
+export async function filled({ parts }: Pick<Opening, 'parts'>): Promise<Warehouse> {
   const warehouse = await parts.warehouse(briefRetryMs);
   const { address } = warehouse;
   // What the views are told waits for the next run.

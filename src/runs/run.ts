@@ -1,0 +1,103 @@
+/** One run of a pipeline: opens what it needs, runs it, and closes its source. The command line, `serve` and programs use it. */
+import type { HttpEvent } from '../connectors/connector.ts';
+import { duration } from '../core/format.ts';
+import type { Observe, RunReport } from '../core/run.ts';
+import { hours, seconds } from '../core/time.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
+import type { PlannedStream } from '../engine/preview.ts';
+import { budgetsOf } from '../warehouse/budgets.ts';
+import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
+import type { Ask } from './ask.ts';
+import type { Parts } from './assemble.ts';
+import * as lookup from './pipelines.ts';
+
+/** What a run is set up from. */
+export interface RunContext {
+  readonly parts: Pick<Parts, 'config' | 'warehouse'>;
+  readonly signal: AbortSignal;
+  readonly version: string;
+}
+
+/** Who follows a run. */
+export interface Following {
+  readonly observe: Observe;
+  /** Prints a line of talk. */
+  readonly say: (text: string) => void;
+}
+
+/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. */
+export async function withDeps<T>(
+  { parts, signal, version }: RunContext,
+  pipeline: string,
+  { observe, say }: Following,
+  work: (deps: RunDeps) => Promise<T>,
+): Promise<T> {
+  say(`${pipeline}: opening the warehouse`);
+  const config = await parts.config();
+  const settings = lookup.readingOptions(config, pipeline);
+  // The source is opened before the warehouse is, and sends nothing until then.
+  const shared = Promise.withResolvers<Warehouse['db']>();
+  const budget = budgetsOf(shared.promise);
+  const warn = (message: string) => observe({ type: 'note', pipeline, level: 'warn', message });
+  const opening = { parts, signal, say, warn };
+  const vault = await lookup.vaultOf(opening);
+  const more = { observe, onHttp: noteRateLimits(pipeline, observe), budget, vault };
+  const source = await lookup.openSource(pipeline, config, version, more);
+  try {
+    const warehouse = await lookup.current(opening);
+    shared.resolve(withConnectLimit(warehouse, seconds(1)));
+    const common = { observe, signal, version, deadlineMs: hours(config.runHours) };
+    return await work({ source, warehouse, ...settings, ...common, trigger: 'manual' });
+  } finally {
+    await source.close();
+  }
+}
+
+type Executed = { readonly report: RunReport; readonly failure?: unknown };
+
+/** Runs what is asked: how the run ended, and the error that ended it, if one did. Throws an error that came before there was a run. */
+export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
+  let report: RunReport | undefined;
+  const observe: Observe = (event) => {
+    if (event.type === 'run.finished') report = event.report;
+    deps.observe(event);
+  };
+  try {
+    return { report: await run(ask, { ...deps, observe }) };
+  } catch (failure) {
+    if (report === undefined) throw failure;
+    return { report, failure };
+  }
+}
+
+/** A window is a backfill's. Throws as `sync` of the engine does. */
+async function run(ask: Ask, deps: RunDeps): Promise<RunReport> {
+  const { does, window } = ask;
+  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
+  const { backfill, sync } = await import('../engine/sync.ts');
+  if (window !== undefined) return backfill(deps, { ...ask, ...window });
+  return sync(deps, { ...ask, full: does === 'full' });
+}
+
+/** What it would read. Asks the source only for counts; writes no rows. */
+export const planOf = async (ask: Ask, deps: RunDeps): Promise<readonly PlannedStream[]> =>
+  (await import('../engine/preview.ts')).plan(deps, { ...ask, full: ask.does === 'full' });
+
+/** A longer wait is noted anew after this time. */
+const noteEveryMs = 30_000;
+
+/** Reports waits for the source's rate limit as notes, so that a stream that does not move says why. */
+export function noteRateLimits(pipeline: string, observe: Observe): (event: HttpEvent) => void {
+  let noted = 0;
+  return (event) => {
+    if (event.type === 'unshared') {
+      const message = `other processes do not share the rate limit for now: ${event.reason}`;
+      observe({ type: 'note', pipeline, level: 'warn', message });
+    }
+    if (event.type !== 'throttled' || event.untilMs < noted + noteEveryMs) return;
+    noted = event.untilMs;
+    const wait = duration(Math.max(0, event.untilMs - Date.now()) / 1000);
+    const message = `waiting for the rate limit until ${new Date(noted).toISOString().slice(11, 19)} UTC (${wait})`;
+    observe({ type: 'note', pipeline, level: 'info', message });
+  };
+}
