@@ -31,8 +31,19 @@ export const bigSizes: Sizes = {
 
 /** In this order: later parts read what earlier ones wrote. */
 const parts = [
-  ...['start', 'people', 'plan', 'sprints', 'changes', 'details', 'issues'],
-  ...['ads', 'reports', 'insights', 'workflow', 'syncs', 'end'],
+  'start',
+  'people',
+  'plan',
+  'sprints',
+  'changes',
+  'details',
+  'issues',
+  'ads',
+  'reports',
+  'insights',
+  'workflow',
+  'syncs',
+  'end',
 ];
 
 /** Makes the statistics that a sync makes, and vacuums as autovacuum does: nobody analyzes a real warehouse by hand. */

@@ -40,8 +40,10 @@ export async function measureRequests(
     const sync = async (what: string): Promise<Asked> => {
       const { ready } = tracker;
       const cost = await measure(['src/tidemark.js', 'sync', '--json', '--stream', 'issues'], {
-        ...{ DATABASE_URL: url, TRACKER_BASE_URL: ready.url },
-        ...{ TRACKER_EMAIL: ready.email, TRACKER_API_TOKEN: ready.token },
+        DATABASE_URL: url,
+        TRACKER_BASE_URL: ready.url,
+        TRACKER_EMAIL: ready.email,
+        TRACKER_API_TOKEN: ready.token,
       });
       if (cost.code !== 0) throw new Error(`sync ended with ${cost.code}: ${cost.err}${cost.out}`);
       const { asked } = (await tracker.ask({ asked: true })) as { readonly asked: Asked };
@@ -67,7 +69,9 @@ export async function measureRequests(
     const counts = `${sumOf(single[what])} to ${sumOf(bulk[what])}`;
     return {
       name: `(j) requests for the issues of ${name}, ${lists}: lists issue by issue to many at once (${counts})`,
-      ...{ value, goal: `at least ${least}`, ok: value >= least },
+      value,
+      goal: `at least ${least}`,
+      ok: value >= least,
     };
   };
   const histories = '5 % of the issues with long histories';

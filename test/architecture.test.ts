@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { allowedIn, limit, sizes, statements, total } from '../bench/size.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -158,4 +160,23 @@ test('only the entrance, the embedded server and the connection read the environ
   const readers = files.filter((file) => /process\.env/.test(textOf(file)));
   const allowed = /^src\/(main\.ts|run\.ts|tidemark\.js|cli\/|embedded\/|warehouse\/)/;
   expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
+});
+
+test('the lint shows where a literal is spread into another', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-lint-'));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true }));
+  const texts = {
+    'biome.json': JSON.stringify({ plugins: [path.join(root, '.ci/spread-literal.grit')] }),
+    'object.ts': 'export const a = 1;\nexport const b = { ...{ a }, c: 2 };\n',
+    'array.ts': 'export const a = [...[1, 2], 3];\n',
+    'plain.ts': 'export const a = (b: object) => ({ ...b, ...(b ? { c: 1 } : {}), ...Object({ d: 2 }) });\n',
+  };
+  for (const [name, text] of Object.entries(texts)) fs.writeFileSync(path.join(folder, name), text);
+  const biome = path.join(root, 'node_modules/.bin/biome');
+  const lint = spawnSync(biome, ['lint', '--reporter=github', '.'], { cwd: folder, encoding: 'utf8' });
+  const places = [...lint.stdout.matchAll(/title=plugin,file=([^,]*),line=(\d+)/g)];
+  expect(places.map(([, file = '', line]) => `${path.basename(file)}:${line}`).sort()).toEqual([
+    'array.ts:1',
+    'object.ts:2',
+  ]);
 });

@@ -50,7 +50,9 @@ export const views: Readonly<Record<string, Declared>> = {
   components: { key: of('component_id'), within: ['component_id'], entity: true },
   cumulative_flow_daily: {
     key: of('project_id', 'status_category', 'date_day'),
-    ...{ nullable: ['project_id'], day: 'date_day', days: 'state' },
+    nullable: ['project_id'],
+    day: 'date_day',
+    days: 'state',
   },
   issue_changes: { key: of('history_id', 'item_number'), day: 'changed_date' },
   issue_custom_fields: {
@@ -74,18 +76,18 @@ export const views: Readonly<Record<string, Declared>> = {
   sprint_burndown_daily: {
     key: of('sprint_id', 'date_day'),
     // An issue may be in two sprints on one day.
-    ...{
-      day: 'date_day',
-      days: 'state',
-      within: ['sprint_id', 'date_day'],
-      numbers: { day_number: 'label' },
-    },
+    day: 'date_day',
+    days: 'state',
+    within: ['sprint_id', 'date_day'],
+    numbers: { day_number: 'label' },
   },
   // What is carried over was committed to in several sprints.
   sprints: { key: of('sprint_id'), within: ['sprint_id'], entity: true },
   throughput_weekly: {
     key: of('project_id', 'issue_type', 'week_start'),
-    ...{ nullable: ['project_id', 'issue_type'], day: 'week_start', days: 'flow' },
+    nullable: ['project_id', 'issue_type'],
+    day: 'week_start',
+    days: 'flow',
   },
   user_workload: { key: of('assignee_id'), nullable: ['assignee_id'] },
   users: { key: of('user_id'), entity: true },
@@ -102,12 +104,15 @@ export const views: Readonly<Record<string, Declared>> = {
   },
   ad_extra_metrics: {
     key: of('entity_type', 'entity_id', 'date_day', 'metric'),
-    ...{ day: 'date_day', days: 'flow' },
+    day: 'date_day',
+    days: 'flow',
     numbers: { metric_value: 'non_additive' },
   },
   ad_level_checks: {
     key: of('ad_account_id', 'date_day', 'measure', 'upper_level'),
-    ...{ day: 'date_day', days: 'flow', within: ['measure', 'upper_level'] },
+    day: 'date_day',
+    days: 'flow',
+    within: ['measure', 'upper_level'],
     numbers: { lower_sum: 'semi_additive', upper_sum: 'semi_additive', difference: 'semi_additive' },
   },
   ad_performance_daily: { key: of('ad_id', 'date_day'), day: 'date_day', days: 'flow' },
@@ -118,7 +123,9 @@ export const views: Readonly<Record<string, Declared>> = {
   ad_set_targets: { key: of('ad_set_id', 'dimension', 'target_value') },
   target_performance_daily: {
     key: of('ad_set_id', 'date_day', 'dimension', 'target_value'),
-    ...{ day: 'date_day', days: 'flow', within: ['dimension'] },
+    day: 'date_day',
+    days: 'flow',
+    within: ['dimension'],
   },
   ads: { key: of('ad_id'), entity: true },
   assets: {
@@ -132,7 +139,9 @@ export const views: Readonly<Record<string, Declared>> = {
   },
   audience_insights: {
     key: of('entity_type', 'entity_id', 'dimension', 'dimension_value', 'captured_date'),
-    ...{ day: 'captured_date', days: 'state', within: ['entity_type', 'dimension', 'captured_date'] },
+    day: 'captured_date',
+    days: 'state',
+    within: ['entity_type', 'dimension', 'captured_date'],
   },
   audiences: {
     key: of('audience_id'),
@@ -150,11 +159,15 @@ export const views: Readonly<Record<string, Declared>> = {
   landing_pages: { key: of('ad_id', 'item_number') },
   reach_periods: {
     key: of('entity_type', 'entity_id', 'period', 'captured_date'),
-    ...{ day: 'captured_date', days: 'state', within: ['entity_type', 'period', 'captured_date'] },
+    day: 'captured_date',
+    days: 'state',
+    within: ['entity_type', 'period', 'captured_date'],
   },
   report_revisions: {
     key: of('entity_type', 'entity_id', 'date_day', 'metric', 'seen_at'),
-    ...{ day: 'date_day', days: 'flow', within: ['entity_type', 'metric'] },
+    day: 'date_day',
+    days: 'flow',
+    within: ['entity_type', 'metric'],
     numbers: {
       old_value: 'non_additive',
       new_value: 'non_additive',
@@ -180,7 +193,8 @@ export const views: Readonly<Record<string, Declared>> = {
   },
   linked_campaign_spend_daily: {
     key: of('campaign_id', 'date_day', 'issue_source', 'linked_issue_id'),
-    ...{ day: 'date_day', days: 'flow' },
+    day: 'date_day',
+    days: 'flow',
   },
   dora_weekly: { key: ['week_start'], day: 'week_start', days: 'flow' },
   incidents: {
@@ -196,7 +210,8 @@ export const views: Readonly<Record<string, Declared>> = {
   receipts: { key: of('slice_id'), day: 'finished_date' },
   stream_runs: {
     key: of('run_id', 'stream'),
-    ...{ day: 'started_date', numbers: { live_rows: 'non_additive' } },
+    day: 'started_date',
+    numbers: { live_rows: 'non_additive' },
   },
   sync_runs: { key: ['run_id'], day: 'started_date', entity: true },
 

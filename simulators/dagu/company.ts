@@ -56,7 +56,8 @@ export function inhabit(
     return state.start(job.file, {
       id: idOf(at, diceOf(position + 100, at)),
       params: job.params?.(started.toISOString().slice(0, 10), about) ?? '',
-      ...{ queued, at: started },
+      queued,
+      at: started,
     });
   };
 
@@ -97,7 +98,11 @@ export function inhabit(
   for (const job of jobs) {
     const { file, description, group, tags, suspended = false } = job;
     state.add(file, {
-      ...{ description, group, tags, suspended, schedule: cronOf(job) },
+      description,
+      group,
+      tags,
+      suspended,
+      schedule: cronOf(job),
       steps: job.steps.map(({ name }) => name),
     });
   }

@@ -55,8 +55,13 @@ const placeOf = (job: Job, step: string): number => {
 
 /** As the vendor tells it (measured on 1.30.2). */
 const unreached: PlannedStep = {
-  ...{ startsAt: undefined, endsAt: undefined, status: 'aborted', retries: 0, error: 'upstream failed' },
-  ...{ stdout: '', stderr: '' },
+  startsAt: undefined,
+  endsAt: undefined,
+  status: 'aborted',
+  retries: 0,
+  error: 'upstream failed',
+  stdout: '',
+  stderr: '',
 };
 
 /**

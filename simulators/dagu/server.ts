@@ -99,14 +99,19 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
     const matched = routeOf(routes, path);
     const number = log.length + 1;
     const heard: LoggedRequest = {
-      ...{ number, at: clock.now(), method, path: request.url?.split('?', 1)[0] ?? '/' },
+      number,
+      at: clock.now(),
+      method,
+      path: request.url?.split('?', 1)[0] ?? '/',
       endpoint: (matched.find(({ route }) => route.method === method) ?? matched[0])?.route.path ?? path,
       query: Object.fromEntries(query),
       headers: Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [name, String(value ?? '')]),
       ),
       body: body.length === 0 ? undefined : body.toString(),
-      ...{ faults: [], status: undefined, bytes: 0 },
+      faults: [],
+      status: undefined,
+      bytes: 0,
     };
     // Written down before anything can go wrong with it.
     log.push(heard);
@@ -134,7 +139,12 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
   });
 
   return {
-    ...{ url: base, clock, state, script, log, errors },
+    url: base,
+    clock,
+    state,
+    script,
+    log,
+    errors,
     truth: () => truth(state),
     close: async () => {
       closing.abort();

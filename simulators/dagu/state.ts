@@ -2,7 +2,14 @@ import type { Clock } from '../shared/clock.ts';
 
 /** Numbers of the engine, of runs and of steps (5: queued for a run, skipped for a step). */
 export const statuses: readonly string[] = [
-  ...['not_started', 'running', 'failed', 'aborted', 'succeeded', 'queued', 'partially_succeeded', 'waiting'],
+  'not_started',
+  'running',
+  'failed',
+  'aborted',
+  'succeeded',
+  'queued',
+  'partially_succeeded',
+  'waiting',
   'rejected',
 ];
 

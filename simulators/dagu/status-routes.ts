@@ -71,7 +71,9 @@ const statusOf = (dag: Dag, run: Run | undefined, ids: boolean): unknown => {
 };
 
 const stepOf = ({ name, status, startedAt, finishedAt, error }: Step): unknown => ({
-  ...{ name, status, error: error ?? null },
+  name,
+  status,
+  error: error ?? null,
   startedAt: startedAt?.toISOString() ?? null,
   finishedAt: finishedAt?.toISOString() ?? null,
 });

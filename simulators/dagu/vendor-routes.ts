@@ -29,7 +29,9 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
     return found;
   };
   const route = (method: 'GET' | 'POST', path: string, handle: (call: Call) => Answer): Route => ({
-    ...{ method, path: prefix + path, inContract: true },
+    method,
+    path: prefix + path,
+    inContract: true,
     handle,
   });
   return [
@@ -171,7 +173,9 @@ const summaryOf = (name: string, run: Run, paged: boolean) => ({
   workerId: 'local',
   ...(paged
     ? {
-        ...{ triggerType: run.triggerType, autoRetryCount: 0, artifactsAvailable: false },
+        triggerType: run.triggerType,
+        autoRetryCount: 0,
+        artifactsAvailable: false,
         ...(run.triggerActor !== undefined && { triggerActor: run.triggerActor }),
         ...run.more,
       }
@@ -179,7 +183,8 @@ const summaryOf = (name: string, run: Run, paged: boolean) => ({
 });
 
 const detailsOf = ({ name }: Pick<Dag, 'name'>, run: Run, paged: boolean): unknown => ({
-  ...{ ...summaryOf(name, run, paged), log: logOf(name, run) },
+  ...summaryOf(name, run, paged),
+  log: logOf(name, run),
   rootDAGRunName: name,
   rootDAGRunId: run.id,
   preconditions: [],

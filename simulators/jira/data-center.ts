@@ -22,8 +22,18 @@ const fieldNames: Readonly<Record<string, string>> = { issuekey: 'Key', fixVersi
 
 /** What the cloud's records have besides. */
 const cloudOnly = new Set([
-  ...['jsdPublic', 'groupId', 'style', 'simplified', 'isPrivate', 'properties', 'hierarchyLevel'],
-  ...['accountType', 'statuscategorychangedate', 'screensCount', 'lastUsed', 'isLocked'],
+  'jsdPublic',
+  'groupId',
+  'style',
+  'simplified',
+  'isPrivate',
+  'properties',
+  'hierarchyLevel',
+  'accountType',
+  'statuscategorychangedate',
+  'screensCount',
+  'lastUsed',
+  'isLocked',
 ]);
 
 /** The same people with keys instead of account ids; groups go by their names. */
@@ -110,9 +120,18 @@ const writerOf = ({ state, base, entities, writer }: Site) => {
 
 /** Endpoints of version 3 that version 2 has in the same shape. */
 const alike = new Set([
-  ...['field', 'status', 'issuetype', 'myself', 'project/{projectIdOrKey}', 'group/member'],
-  ...['issue/{issueIdOrKey}', 'issue/{issueIdOrKey}/comment', 'issue/{issueIdOrKey}/worklog'],
-  ...['worklog/updated', 'worklog/deleted', 'worklog/list'],
+  'field',
+  'status',
+  'issuetype',
+  'myself',
+  'project/{projectIdOrKey}',
+  'group/member',
+  'issue/{issueIdOrKey}',
+  'issue/{issueIdOrKey}/comment',
+  'issue/{issueIdOrKey}/worklog',
+  'worklog/updated',
+  'worklog/deleted',
+  'worklog/list',
 ]);
 
 /** The routes of the server; `cloud`: those of version 3 and of the agile API. */
@@ -136,7 +155,10 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
     return [{ ...route, path, handle: (call) => rewritten(route.handle(call), isAgile) }];
   });
   const get = (path: string, handle: (call: Call) => Answer): Route => ({
-    ...{ method: 'GET', path: `/rest/api/2/${path}`, inContract: false, handle },
+    method: 'GET',
+    path: `/rest/api/2/${path}`,
+    inContract: false,
+    handle,
   });
 
   const search = (body: Members, call: Call): Answer => {
@@ -161,7 +183,9 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
   return [
     ...kept,
     {
-      ...{ method: 'POST', path: '/rest/api/2/search', inContract: true },
+      method: 'POST',
+      path: '/rest/api/2/search',
+      inContract: true,
       handle: (call) => search(bodyOf(site, call), call),
     },
     get('search', (call) => {
@@ -173,13 +197,16 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
     }),
     get('serverInfo', () =>
       dialect.json({
-        ...{ baseUrl: base, version: '9.12.4', versionNumbers: [9, 12, 4], deploymentType: 'Server' },
-        ...{
-          buildNumber: 9_120_004,
-          buildDate: '2024-02-01T00:00:00.000+0000',
-          databaseBuildNumber: 9_120_004,
-        },
-        ...{ serverTime: entities.stamp(clock.now().getTime()), scmInfo: 'simulated', serverTitle: 'Jira' },
+        baseUrl: base,
+        version: '9.12.4',
+        versionNumbers: [9, 12, 4],
+        deploymentType: 'Server',
+        buildNumber: 9_120_004,
+        buildDate: '2024-02-01T00:00:00.000+0000',
+        databaseBuildNumber: 9_120_004,
+        serverTime: entities.stamp(clock.now().getTime()),
+        scmInfo: 'simulated',
+        serverTitle: 'Jira',
       }),
     ),
     get('priority', () =>

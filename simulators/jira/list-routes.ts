@@ -146,7 +146,9 @@ const prioritySchemes = (site: Site): Route => ({
       sequence: String(index + 1),
     }));
     const scheme = (id: string, name: string, values: typeof all) => ({
-      ...{ id, name, isDefault: id === '1' },
+      id,
+      name,
+      isDefault: id === '1',
       ...(call.query.get('expand') === 'priorities' && {
         priorities: { isLast: true, maxResults: 50, startAt: 0, total: values.length, values },
       }),

@@ -192,7 +192,10 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     state,
     base,
     {
-      ...{ changelog: 40, comments: 20, worklogs: 20, ...options.embedded },
+      changelog: 40,
+      comments: 20,
+      worklogs: 20,
+      ...options.embedded,
       ...(isDataCenter && { comments: 1_048_576 }),
     },
     options.lean,

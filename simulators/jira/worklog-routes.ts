@@ -50,7 +50,11 @@ const feed = (site: Site, call: Call, all: readonly Happened[]): Answer => {
   const at = (from: number): string => `${base}${call.path}?since=${from}`;
   return dialect.json({
     values: shown.map(({ id, at }) => ({ worklogId: Number(id), updatedTime: at, properties: [] })),
-    ...{ since, until: end, self: at(since), nextPage: at(end), lastPage: shown.length === due.length },
+    since,
+    until: end,
+    self: at(since),
+    nextPage: at(end),
+    lastPage: shown.length === due.length,
   });
 };
 
@@ -77,7 +81,9 @@ export const worklogRoutes = (site: Site): readonly Route[] => {
     path: string,
     handle: (call: Call, shown: readonly Shown[]) => Answer,
   ): Route => ({
-    ...{ method, path: `/rest/api/3/worklog/${path}`, inContract: false },
+    method,
+    path: `/rest/api/3/worklog/${path}`,
+    inContract: false,
     handle: (call) => handle(call, call.anonymous ? [] : shown()),
   });
   const changed = (all: readonly Shown[]): readonly Happened[] =>

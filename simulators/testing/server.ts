@@ -69,7 +69,9 @@ export function forwardTo(origin: string): Script {
     const own = `http://${headers.host}`;
     const { host, connection, 'content-length': length, 'accept-encoding': encoding, ...sent } = headers;
     const answer = await fetch(new URL(path, origin), {
-      ...{ method, headers: sent as Record<string, string>, redirect: 'manual' },
+      method,
+      headers: sent as Record<string, string>,
+      redirect: 'manual',
       ...(body !== '' && { body }),
     });
     const {

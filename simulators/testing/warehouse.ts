@@ -53,12 +53,12 @@ export async function withSource(
   work: (deps: RunDeps) => Promise<RunReport>,
 ): Promise<RunReport> {
   const source = await openSource(connector, values, {
-    ...{ pipeline: connector.name.toLowerCase(), version: 'test', proxies: { except: [] } },
-    ...{
-      retry: { baseMs: 5, capMs: 50 },
-      home: os.tmpdir(),
-      lock: async () => ({ release: () => undefined }),
-    },
+    pipeline: connector.name.toLowerCase(),
+    version: 'test',
+    proxies: { except: [] },
+    retry: { baseMs: 5, capMs: 50 },
+    home: os.tmpdir(),
+    lock: async () => ({ release: () => undefined }),
   });
   const options = { observe: () => undefined, signal, version: 'test', trigger: 'manual' } as const;
   try {

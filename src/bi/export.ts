@@ -132,7 +132,9 @@ async function exported(client: ClientBase, folder: string, options: ExportOptio
     fs.mkdirSync(path.join(folder, view.name));
     const { files, sums } = await write({ client, view, folder, where, ...options });
     views.push({
-      ...{ name: view.name, about: view.about, since: compared },
+      name: view.name,
+      about: view.about,
+      since: compared,
       rows: files.reduce((all, { rows }) => all + rows, 0),
       files: files.map((file) => ({ ...file, bytes: fs.statSync(path.join(folder, file.path)).size })),
       columns: view.columns.map(({ id, ...column }) => ({ ...column, ...sums?.get(column.name) })),

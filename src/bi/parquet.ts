@@ -96,8 +96,11 @@ class ParquetFile {
     this.#columns = columns;
     makeDirectory(path.join(folder, view.name, part));
     this.#writer = new ParquetWriter({
-      ...{ writer: fileWriter(path.join(folder, this.path)), createdBy: `tidemark ${version}` },
-      ...{ codec: 'ZSTD', compressors: { ZSTD: zstdCompressSync }, schema: schemaOf(columns) },
+      writer: fileWriter(path.join(folder, this.path)),
+      createdBy: `tidemark ${version}`,
+      codec: 'ZSTD',
+      compressors: { ZSTD: zstdCompressSync },
+      schema: schemaOf(columns),
     });
   }
 

@@ -57,7 +57,9 @@ const exportBi: Verb<ExportFlags> = async (context, { to, format, view: views, s
   const onView = (name: string) => say(`writing ${name}`);
   const manifest = await exportViews(pool, folder, { format, views, since: day, version, signal, onView });
   const rows = manifest.views.map(({ files, ...each }) => ({
-    ...{ view: each.name, records: each.rows, files: files.length },
+    view: each.name,
+    records: each.rows,
+    files: files.length,
     megabytes: (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1),
   }));
   const written = `Wrote ${plural(rows.length, 'view')} to ${folder}; manifest.json says what they hold.`;

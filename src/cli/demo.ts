@@ -35,14 +35,22 @@ export const demo: Verb<{ seed: number; issues: number; keep?: boolean }> = asyn
   const { url, warehouse } = await emptyWarehouse(context, home);
   say(`warehouse: ${warehouse.address}, data in ${shownPath(home)}`);
   const { runs, facts } = await play(options, {
-    ...{ say, verbose, pool: warehouse.pool, keep: parts.keep },
+    say,
+    verbose,
+    pool: warehouse.pool,
+    keep: parts.keep,
     title: (text) => say(err.paint('bold', text)),
     run: (pipeline, does, environment) => runQuietly(context, warehouse, pipeline, does, environment),
   });
   const columns = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
   const page = lastPage(facts, runs, {
-    ...{ verbose, quiet, home: shownPath(home), url: options.keep ? url : undefined },
-    ...{ hasOther: databaseUrl !== undefined, paint: out.paint, outcomeOf: ended },
+    verbose,
+    quiet,
+    home: shownPath(home),
+    url: options.keep ? url : undefined,
+    hasOther: databaseUrl !== undefined,
+    paint: out.paint,
+    outcomeOf: ended,
     draw: (titles, rows) => grid(titles, rows, { paint: out.paint, columns }),
   });
   say('');

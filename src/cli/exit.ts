@@ -21,9 +21,15 @@ export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** Error codes (`error.code` in `--json` and `ops.runs`) with an exit code other than 1. */
 const exitCodes: Readonly<Record<string, number>> = {
-  ...{ usage: exit.usage, misconfigured: exit.usage, lock_held: exit.locked, http_409: exit.locked },
-  ...{ unreachable: exit.connection, auth: exit.connection },
-  ...{ http_502: exit.connection, http_503: exit.connection, http_504: exit.connection },
+  usage: exit.usage,
+  misconfigured: exit.usage,
+  lock_held: exit.locked,
+  http_409: exit.locked,
+  unreachable: exit.connection,
+  auth: exit.connection,
+  http_502: exit.connection,
+  http_503: exit.connection,
+  http_504: exit.connection,
 };
 
 const exitCodeOf = (code: string, signal: StopSignal = 'SIGINT'): number =>

@@ -159,8 +159,16 @@ const isNumber = (cell: Cell): boolean =>
   cell === null || typeof cell === 'number' || (typeof cell === 'string' && /^[~-]?\d[\d,.]*$/.test(cell));
 
 const styles: Readonly<Record<string, Style>> = {
-  ...{ succeeded: 'green', ok: 'green', fresh: 'green', running: 'cyan', failed: 'red', lost: 'red' },
-  ...{ unavailable: 'dim', skipped: 'dim', excluded: 'dim', 'not configured': 'dim' },
+  succeeded: 'green',
+  ok: 'green',
+  fresh: 'green',
+  running: 'cyan',
+  failed: 'red',
+  lost: 'red',
+  unavailable: 'dim',
+  skipped: 'dim',
+  excluded: 'dim',
+  'not configured': 'dim',
 };
 
 /** Statuses that ask for a look are yellow. */

@@ -162,7 +162,10 @@ async function catalogueOf(config: Settings, version: string): Promise<Catalogue
   const reconciled = lookup.reconciled(config);
   type Known = Pick<lookup.Pipeline, 'name' | 'about' | 'jobs'>;
   const known = (each: Known, needs: string, parts: readonly string[]): KnownDag => ({
-    ...{ name: each.name, about: each.about, needs, streams: [] },
+    name: each.name,
+    about: each.about,
+    needs,
+    streams: [],
     // A job within `nightly` is shown with its own time.
     timed: each.jobs.map(({ does, on, within }) => ({ does, ...on, starts: within === undefined })),
     configured: parts.some((part) => ready.includes(part)),

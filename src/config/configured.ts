@@ -60,8 +60,13 @@ export function configuredOf<C extends Configurable>(
       const given = { ...source.given, ...(exclude && { exclude }) };
       const reader = new SourceReader(from, file, { ...source, given });
       return {
-        ...{ name, about, file, connector: source.connector },
-        ...{ values: reader.read(), needs: reader.needs(), nameOf: reader.nameOf },
+        name,
+        about,
+        file,
+        connector: source.connector,
+        values: reader.read(),
+        needs: reader.needs(),
+        nameOf: reader.nameOf,
         jobs: jobsOf(options, defaults, nightly),
         ...(onSuccess && { onSuccess }),
       };

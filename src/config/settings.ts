@@ -21,7 +21,10 @@ export interface Declared<T> extends Setting<T, true> {
 function declared<T>(schema: z.ZodType<T>, about: string, isSecret = false): Declared<T> {
   const one = <V>(schema: z.ZodType<V>) => ({ about, schema, isSecret, isRequired: false }) as const;
   return {
-    ...{ about, schema, isSecret, isRequired: true },
+    about,
+    schema,
+    isSecret,
+    isRequired: true,
     optional: () => one(schema.optional()),
     default: (value) => one(schema.optional().transform((given) => given ?? value)),
   };

@@ -125,8 +125,11 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** How the source of a configured pipeline is read. */
 export const readingOf = (connector: Connector, values: Values): ReadingOptions => ({
-  ...{ lookbackMs: 0, createdWindowMs: 0, historyStart: new Date(0) },
-  ...{ exclude: values.exclude as readonly string[], concurrency: values.concurrency as number },
+  lookbackMs: 0,
+  createdWindowMs: 0,
+  historyStart: new Date(0),
+  exclude: values.exclude as readonly string[],
+  concurrency: values.concurrency as number,
   ...connector.reading?.(values),
 });
 
@@ -135,7 +138,9 @@ export async function openSource(connector: Connector, values: Values, options: 
   const { pipeline, version, proxies, observe, onHttp, budget, retry } = options;
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {
-    ...{ version, proxies, concurrency: Number(values.concurrency) },
+    version,
+    proxies,
+    concurrency: Number(values.concurrency),
     ...(onHttp && { observe: onHttp }),
     ...(budget && { budget }),
     ...(retry && { retry }),
@@ -152,10 +157,15 @@ export async function openSource(connector: Connector, values: Values, options: 
 
 /** An opened source under the name of its pipeline. */
 export const sourceOf = (name: string, kind: string, opened: Opened): Source => ({
-  ...{ name, kind, baseUrl: opened.baseUrl ?? opened.http.origin },
-  ...{ http: opened.http, streams: opened.streams },
+  name,
+  kind,
+  baseUrl: opened.baseUrl ?? opened.http.origin,
+  http: opened.http,
+  streams: opened.streams,
   preflight: async (signal) => ({
-    ...{ account: undefined, dialect: [], problems: [] },
+    account: undefined,
+    dialect: [],
+    problems: [],
     ...(await opened.check(signal)),
   }),
   close: () => opened.http.close(),

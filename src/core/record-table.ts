@@ -328,7 +328,9 @@ export const readInto = (
   more?: (r: Reading, record: JsonObject, row: Row) => Omit<Mapped, 'row'>,
 ): Pick<LoadSide, 'table' | 'children' | 'transform' | 'partRows'> => {
   const all = Object.entries(parts).map(([name, part]) => ({
-    ...{ name, ...part, parent: part.table.key.slice(0, table.key.length) },
+    name,
+    ...part,
+    parent: part.table.key.slice(0, table.key.length),
   }));
   const transform: Transform = (record, slice) => {
     const r = new Reading(core.nameOf(table), table.noun, record);

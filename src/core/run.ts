@@ -26,7 +26,13 @@ export type RunStatus =
  * superseded: older than what the warehouse holds.
  */
 export const noCounts = {
-  ...{ received: 0, inserted: 0, updated: 0, unchanged: 0, deduplicated: 0, superseded: 0, rejected: 0 },
+  received: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  deduplicated: 0,
+  superseded: 0,
+  rejected: 0,
 };
 
 export type Counts = Readonly<typeof noCounts>;

@@ -137,7 +137,9 @@ function launch({ native, as, data, log }: Cluster, port: number, settings: Sett
   const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const options: SpawnOptions = { ...environment, stdio: ['ignore', out, out], detached: true };
   const child = spawn(program(native, 'postgres'), ['-D', data, ...args], {
-    ...{ ...as, ...options, cwd: path.dirname(data) },
+    ...as,
+    ...options,
+    cwd: path.dirname(data),
   });
   fs.closeSync(out);
   child.on('error', () => undefined); // its exit code says it, too

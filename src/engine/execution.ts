@@ -155,7 +155,13 @@ function reportOf(
   const { requests, retries, throttledMs } = source.http.counters;
   const streams = source.streams.flatMap(({ name }) => reports.get(name) ?? []);
   return {
-    ...{ runId, pipeline, kind, streams, requests, retries, throttledMs },
+    runId,
+    pipeline,
+    kind,
+    streams,
+    requests,
+    retries,
+    throttledMs,
     counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
     deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
     seconds: (performance.now() - started) / 1000,

@@ -29,18 +29,28 @@ export const createHttp = (options: HttpOptions): Http => {
   const { concurrency = 8, wall = Date.now, budget, observe = () => {} } = options;
   const time: Time = { now: options.now ?? (() => performance.now()), sleep: options.sleep ?? sleep };
   const counters: HttpCounters = {
-    ...{ requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 },
+    requests: 0,
+    retries: 0,
+    throttledMs: 0,
+    throttled: 0,
+    quiet: [],
+    bytes: 0,
   };
   const closing = new AbortController();
   const another = (own: HttpOptions): Http => createHttp({ ...options, ...ownAlone, ...own });
   const login: Login = options.auth?.(another, time.now) ?? { authorize: () => ({}) };
   let answeredAt: number | undefined;
   const sharing = budget && {
-    ...{ budget, source: base.origin + base.prefix, observe, wall, closing: closing.signal },
+    budget,
+    source: base.origin + base.prefix,
+    observe,
+    wall,
+    closing: closing.signal,
   };
   const limiter = rateLimit(concurrency, options.rates ?? [], time, counters, sharing);
   const route = connectTo(base.origin, options.proxies, {
-    ...{ connections: concurrency, connectMs: timeouts.connectMs },
+    connections: concurrency,
+    connectMs: timeouts.connectMs,
   });
   /** What a good answer says about the next ones. A wait beyond the bound is left to the 429 of the next request. */
   const heed = (request: Request, headers: Headers): void => {
@@ -71,7 +81,11 @@ export const createHttp = (options: HttpOptions): Http => {
   const paced: Try = (request, signal) => limiter.run(request, signal, () => attempt(request, signal));
   const renewing = withRenewal(paced, login, closing.signal);
   const send = withRetry(renewing, policy, {
-    ...{ time, pause: limiter.pause, counters, wall, observe },
+    time,
+    pause: limiter.pause,
+    counters,
+    wall,
+    observe,
     random: options.random ?? Math.random,
     answeredAt: () => answeredAt,
   });
@@ -107,9 +121,14 @@ const sentOf = (
 ): Sent => {
   const body = request.body && encoders[bodies].encode(request.body);
   return {
-    ...{ method: request.method, origin, path, body },
+    method: request.method,
+    origin,
+    path,
+    body,
     headers: {
-      ...{ accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': `tidemark/${version}` },
+      accept: 'application/json',
+      'accept-encoding': 'gzip',
+      'user-agent': `tidemark/${version}`,
       ...(body !== undefined && { 'content-type': encoders[bodies].type }),
       ...headers,
       ...credentials,

@@ -131,7 +131,8 @@ const circuitBreaker = (time: Time, mostMs: number) => {
 
 const tooLong = (error: TidemarkError, retryAfterMs: number): RateLimited =>
   new RateLimited(`${error.message}; the source asks to wait ${Math.round(retryAfterMs / 1000)} s`, {
-    ...{ cause: error, retryAfterMs },
+    cause: error,
+    retryAfterMs,
   });
 
 /** The run's deadline (or `AbortSignal.timeout`), and not a request to stop. */

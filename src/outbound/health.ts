@@ -114,7 +114,9 @@ export async function findings(db: Db, pipelines: readonly string[]): Promise<re
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
     order by s.name, fresh.at`.execute(db);
   return rows.map(({ pipeline, stream, hours }) => ({
-    ...{ pipeline, state: 'stale', which: null },
+    pipeline,
+    state: 'stale',
+    which: null,
     cause: `${stream} was last complete ${hours} hours ago; no run brought it up to date since`,
   }));
 }

@@ -182,8 +182,12 @@ export function receiptProblem({ expected, fetched, landed }: Receipt): string |
 export function countsText(counts: Readonly<Record<string, unknown>>, what?: string): string {
   const of = (name: string): number => Number(counts[name] ?? 0);
   const parts = {
-    ...{ new: of('inserted'), changed: of('updated'), 'already stored': of('unchanged') + of('superseded') },
-    ...{ duplicate: of('deduplicated'), rejected: of('rejected'), deleted: of('deleted') },
+    new: of('inserted'),
+    changed: of('updated'),
+    'already stored': of('unchanged') + of('superseded'),
+    duplicate: of('deduplicated'),
+    rejected: of('rejected'),
+    deleted: of('deleted'),
   };
   const present = Object.entries(parts).flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));
   return `${what ?? plural(of('received'), 'record')}${present.length > 0 ? ': ' : ''}${present.join(', ')}`;

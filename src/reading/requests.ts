@@ -7,7 +7,9 @@ import { at } from './offset-list.ts';
 
 /** A GET request. `endpoint`: the route as it is documented, the label of logs and rate limits; default: the path. */
 export const get = (path: string, query?: Request['query'], endpoint = path): Request => ({
-  ...{ method: 'GET', path, endpoint },
+  method: 'GET',
+  path,
+  endpoint,
   ...(query && { query }),
 });
 

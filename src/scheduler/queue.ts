@@ -57,7 +57,10 @@ export async function openQueue(
   const boss = new PgBoss({
     db: { executeSql: (text, values) => pool.query(text, values) },
     schema: queueSchema,
-    ...{ schedule: false, supervise: false, registerInstance: false, monitorIntervalSeconds: 1 },
+    schedule: false,
+    supervise: false,
+    registerInstance: false,
+    monitorIntervalSeconds: 1,
   });
   boss.on('error', trouble);
   await boss.start();

@@ -80,10 +80,15 @@ function open(way: Way, url: string, options: ConnectOptions): Warehouse {
     return socket.once('close', () => sockets.delete(socket));
   };
   const pool = new pg.Pool({
-    ...{ Client: clientOn(way), stream, types, max },
-    ...{ fallback_application_name: applicationName, idleTimeoutMillis: 30_000 },
+    Client: clientOn(way),
+    stream,
+    types,
+    max,
+    fallback_application_name: applicationName,
+    idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: way.current.login.connectionTimeoutMillis,
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     ...(statementTimeout > 0 && { query_timeout: statementTimeout + silenceMs }),
     onConnect: (client) => prepareSession(client, statementTimeout),
   });

@@ -70,9 +70,16 @@ function tablesOf(table: DeclaredTable): readonly Made[] {
   const first = firstSynced !== undefined && { _first_synced_at: timestamptz(firstSynced).default('now()') };
   const made: Made[] = [
     {
-      ...{ name: `${schema}.${name}`, about, key: keyed, wide, partitions },
+      name: `${schema}.${name}`,
+      about,
+      key: keyed,
+      wide,
+      partitions,
       columns: {
-        ...{ ...sourceId, ...declared, ...afterLoad, ...first },
+        ...sourceId,
+        ...declared,
+        ...afterLoad,
+        ...first,
         ...(entity ? entityBookkeeping : bookkeeping),
       },
       indexes: {
@@ -83,14 +90,18 @@ function tablesOf(table: DeclaredTable): readonly Made[] {
   ];
   if (versions)
     made.push({
-      ...{ name: versions.into, about: versions.about, key: [...keyed, 'valid_from'] },
+      name: versions.into,
+      about: versions.about,
+      key: [...keyed, 'valid_from'],
       columns: { ...sourceId, ...columnsOf([...key, ...versions.columns]), ...validity, ...runId },
       // Only the open version of a row is looked for when a new one is written.
       indexes: { [`${bare(versions.into)}_open`]: `(${keyed.join(', ')}) where valid_to is null` },
     });
   if (revisions)
     made.push({
-      ...{ name: revisions.into, about: revisions.about, key: [...keyed, 'metric', 'seen_at'] },
+      name: revisions.into,
+      about: revisions.about,
+      key: [...keyed, 'metric', 'seen_at'],
       columns: { ...sourceId, ...columnsOf(key), ...revision, ...runId },
       indexes: { [indexName(bare(revisions.into), '(source_id, seen_at)')]: '(source_id, seen_at)' },
     });

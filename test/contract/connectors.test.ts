@@ -22,13 +22,14 @@ const ads = async () => {
   const platform = await startAds({ seed: 7, days: 3, now: night, csv: { polls: 0 } });
   const { url, tokens, sdkHeader, state, storage, close } = platform;
   const settings = (baseUrl: string) => ({
-    ...{ baseUrl, accessToken: tokens.token, sdkHeader, accountIds: [...state.accounts.keys()].join() },
-    ...{
-      start: '2026-06-27',
-      reportHosts: new URL(storage.origin).host,
-      requestsPerSecond: 0,
-      reportRequestsPerSecond: 0,
-    },
+    baseUrl,
+    accessToken: tokens.token,
+    sdkHeader,
+    accountIds: [...state.accounts.keys()].join(),
+    start: '2026-06-27',
+    reportHosts: new URL(storage.origin).host,
+    requestsPerSecond: 0,
+    reportRequestsPerSecond: 0,
   });
   return {
     close,

@@ -91,22 +91,37 @@ const stats = (): Pattern =>
 /** A row of the level and the time that were requested; others are rejected. */
 const reportRow = (end_time: string): Pattern => ({
   ...platform('AggregateReportRow'),
-  ...{ entity_type: 'AD', start_time: '2026-01-01T00:00:00Z', end_time, stats: stats() },
+  entity_type: 'AD',
+  start_time: '2026-01-01T00:00:00Z',
+  end_time,
+  stats: stats(),
 });
 const insight = (): Pattern => ({
-  ...{ entity_type: new Leaf(), entity_id: new Leaf(), dimension: new Leaf(), code: new Leaf() },
-  ...{ asked_on: new Leaf('date'), state: 'ok' },
+  entity_type: new Leaf(),
+  entity_id: new Leaf(),
+  dimension: new Leaf(),
+  code: new Leaf(),
+  asked_on: new Leaf('date'),
+  state: 'ok',
   rows: [{ ...platform('AudienceInsightReportRow'), stats: stats() }],
 });
 /** As the reader of totals makes it: of an answer it takes the numbers that it asked for. */
 const total = {
-  ...{ entity_type: 'CAMPAIGN', entity_id: 'c', period: 'MONTH', asked_on: '2026-01-02' },
-  ...{ period_start: '2026-01-01', period_end: '2026-01-31' },
-  ...{ IMPRESSIONS: 2, CLICKS: 1, REACH: 1, FREQUENCY: 2 },
+  entity_type: 'CAMPAIGN',
+  entity_id: 'c',
+  period: 'MONTH',
+  asked_on: '2026-01-02',
+  period_start: '2026-01-01',
+  period_end: '2026-01-31',
+  IMPRESSIONS: 2,
+  CLICKS: 1,
+  REACH: 1,
+  FREQUENCY: 2,
 };
 /** As the reader of names makes it of what a list gives. */
 const target = (name: string): Pattern => ({
-  ...{ dimension: new Leaf(), asked_on: new Leaf('date') },
+  dimension: new Leaf(),
+  asked_on: new Leaf('date'),
   ...platform(name),
 });
 const csvRow = (): Pattern => ({
@@ -124,22 +139,53 @@ const done = { status: 4, statusLabel: 'succeeded', ...times };
 const dag = {
   fileName: 'f',
   dag: { name: 'd', group: 'g', schedule: [{ expression: '0 1 * * *' }], description: 'a', params: ['A=1'] },
-  ...{ tags: ['t'], labels: ['l'], suspended: false, errors: ['e'], workspace: 'w', nextRun: at },
+  tags: ['t'],
+  labels: ['l'],
+  suspended: false,
+  errors: ['e'],
+  workspace: 'w',
+  nextRun: at,
   latestDAGRun: { dagRunId: 'r' },
 };
 const step = {
-  ...{ name: 's', description: 'd', commands: [{ command: 'c', args: ['a'] }] },
-  ...{ depends: ['o'], output: 'O', timeoutSec: 1 },
+  name: 's',
+  description: 'd',
+  commands: [{ command: 'c', args: ['a'] }],
+  depends: ['o'],
+  output: 'O',
+  timeoutSec: 1,
 };
 const node = {
-  ...{ step, ...done, retryCount: 1, doneCount: 1, stdout: '/o', stderr: '/e', error: 'no' },
-  ...{ subRuns: [{ dagRunId: 'x', params: 'p' }], approvedBy: 'a' },
+  step,
+  ...done,
+  retryCount: 1,
+  doneCount: 1,
+  stdout: '/o',
+  stderr: '/e',
+  error: 'no',
+  subRuns: [{ dagRunId: 'x', params: 'p' }],
+  approvedBy: 'a',
 };
 const dagRun = {
-  ...{ dagRunId: 'r', name: 'd', ...done, params: 'A=1', log: '/l', queuedAt: at, scheduleTime: at },
-  ...{ workerId: 'w', triggerType: 't', labels: ['l'], rootDAGRunName: 'd', rootDAGRunId: 'r' },
-  ...{ parentDAGRunName: 'd', parentDAGRunId: 'r', autoRetryCount: 1, error: 'no' },
-  ...{ preconditions: [{ condition: 'c', expected: 'e' }], nodes: [node], onExit: node },
+  dagRunId: 'r',
+  name: 'd',
+  ...done,
+  params: 'A=1',
+  log: '/l',
+  queuedAt: at,
+  scheduleTime: at,
+  workerId: 'w',
+  triggerType: 't',
+  labels: ['l'],
+  rootDAGRunName: 'd',
+  rootDAGRunId: 'r',
+  parentDAGRunName: 'd',
+  parentDAGRunId: 'r',
+  autoRetryCount: 1,
+  error: 'no',
+  preconditions: [{ condition: 'c', expected: 'e' }],
+  nodes: [node],
+  onExit: node,
 };
 
 /** The document types the times of a draft as text; its example has instants. */

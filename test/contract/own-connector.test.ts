@@ -85,7 +85,10 @@ const lab = (inner = items, odd: object = {}) =>
         check: async (signal) => ({ clock: (await http.send(get('/me'), signal)).date }),
         streams: [
           {
-            ...{ by: 'list', name: 'orders', about: 'Orders.', endpoint: 'GET /orders' },
+            by: 'list',
+            name: 'orders',
+            about: 'Orders.',
+            endpoint: 'GET /orders',
             pages: () => ({ ...walk('/orders'), ...odd }),
             ...readInto(orders, {
               items: { table: inner, list: 'items' },
@@ -95,9 +98,14 @@ const lab = (inner = items, odd: object = {}) =>
             exists: existsAt(http, '/orders/{id}'),
           },
           {
-            ...{ by: 'list', name: 'shops', about: 'Shops.', endpoint: 'GET /shops' },
+            by: 'list',
+            name: 'shops',
+            about: 'Shops.',
+            endpoint: 'GET /shops',
             pages: () => walk('/shops'),
-            ...{ table: shops, transform: transformOf(shops), absent: 'keep' },
+            table: shops,
+            transform: transformOf(shops),
+            absent: 'keep',
           },
         ],
       };
@@ -105,8 +113,18 @@ const lab = (inner = items, odd: object = {}) =>
   });
 
 const good = {
-  ...{ status: 'open', code: 'c', customer: { name: 'Ada' }, total: 1.5, fee: '0.1', pieces: 3, rank: 1 },
-  ...{ gift: false, due: '2024-03-01', placed_at: '2024-03-01T09:00:00Z', notes: 0, items: [] },
+  status: 'open',
+  code: 'c',
+  customer: { name: 'Ada' },
+  total: 1.5,
+  fee: '0.1',
+  pieces: 3,
+  rank: 1,
+  gift: false,
+  due: '2024-03-01',
+  placed_at: '2024-03-01T09:00:00Z',
+  notes: 0,
+  items: [],
 };
 
 /** What the server answers, by path; text is sent as it is. */

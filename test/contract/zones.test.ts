@@ -19,7 +19,9 @@ test.each([
   async (zone, at) => {
     const change = Date.parse(at);
     const rig = await testRig({
-      ...{ ...tiny, timeZone: zone, now: new Date(change - 6 * hour) },
+      ...tiny,
+      timeZone: zone,
+      now: new Date(change - 6 * hour),
     });
     const { state, clock, oracle } = rig.tracker;
     /** Issues and when they changed, of the warehouse and of the site. */

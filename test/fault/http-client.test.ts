@@ -618,29 +618,30 @@ describe('the origin', () => {
     const own = `localhost:${port}/x`;
     const other = `127.0.0.1:${elsewhere.port}/x`;
     const foreign = [
-      ...[
-        `http://localhost:${elsewhere.port}/x`,
-        `//${other}`,
-        `/\\${other}`,
-        '//evil',
-        '/\\evil',
-        '\\\\evil',
-      ],
-      ...[
-        `http://localhost:${port}@${other}`,
-        'https://api@evil',
-        `http://user@${own}`,
-        `http://user:pass@${own}`,
-      ],
-      ...[
-        `https://${own}`,
-        `http://localhost.:${port}/x`,
-        `http://127.0.0.1:${port}/x`,
-        `http://[::1]:${port}/x`,
-      ],
-      ...[`http://2130706433:${port}/x`, `\thttp://${own}`, ` http://${own}`, `ht\ntp://${own}`],
-      ...[`http://local\thost:${port}/x`, `http://${own}\r\nx: y`, 'http://', 'javascript:alert(1)'],
-      ...['file:///etc/passwd', 'data:application/json,{}'],
+      `http://localhost:${elsewhere.port}/x`,
+      `//${other}`,
+      `/\\${other}`,
+      '//evil',
+      '/\\evil',
+      '\\\\evil',
+      `http://localhost:${port}@${other}`,
+      'https://api@evil',
+      `http://user@${own}`,
+      `http://user:pass@${own}`,
+      `https://${own}`,
+      `http://localhost.:${port}/x`,
+      `http://127.0.0.1:${port}/x`,
+      `http://[::1]:${port}/x`,
+      `http://2130706433:${port}/x`,
+      `\thttp://${own}`,
+      ` http://${own}`,
+      `ht\ntp://${own}`,
+      `http://local\thost:${port}/x`,
+      `http://${own}\r\nx: y`,
+      'http://',
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'data:application/json,{}',
     ];
     for (const url of foreign) {
       const error = await caught(http.send(get('/x', { url }), signal()));
@@ -676,8 +677,12 @@ describe('the origin', () => {
 
   test('a base URL that is none is Misconfigured, and is not repeated', () => {
     for (const baseUrl of [
-      ...['example.com', 'ftp://example.com', 'https://user:pw@example.com', 'https://example.com?x=1'],
-      ...['https://example.com/#x', ''],
+      'example.com',
+      'ftp://example.com',
+      'https://user:pw@example.com',
+      'https://example.com?x=1',
+      'https://example.com/#x',
+      '',
     ]) {
       expect(() => httpTo(baseUrl), baseUrl).toThrow(Misconfigured);
       expect(() => httpTo(baseUrl), baseUrl).not.toThrow(/pw@/);

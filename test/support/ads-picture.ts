@@ -68,22 +68,33 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
     whole: ['ad_account_id', 'entity_type', time],
   });
   const list = (table: string, rows: readonly Cells[], more: Partial<PictureOf> = {}): PictureOf => ({
-    ...{ table, stream: table, key: ['id'], rows },
+    table,
+    stream: table,
+    key: ['id'],
+    rows,
     ...more,
   });
   const all: readonly PictureOf[] = [
     list(
       'businesses',
       state.businesses.map((one) => ({
-        ...{ id: one.id, name: one.name, type: one.type, created_at: instant(one.createdAt) },
+        id: one.id,
+        name: one.name,
+        type: one.type,
+        created_at: instant(one.createdAt),
         ...updated(one),
       })),
     ),
     list(
       'ad_accounts',
       [...state.accounts.values()].map((one) => ({
-        ...{ id: one.id, name: one.name, status: one.status, website: one.website ?? null },
-        ...{ currency_code: one.currency, country_code: one.country, ...updated(one) },
+        id: one.id,
+        name: one.name,
+        status: one.status,
+        website: one.website ?? null,
+        currency_code: one.currency,
+        country_code: one.country,
+        ...updated(one),
       })),
     ),
     list(
@@ -93,8 +104,11 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
     list(
       'ad_sets',
       adSets.map((one) => ({
-        ...{ ...adSet(one, currency(one.accountId)), delivery: one.delivery },
-        ...{ start_at: instant(one.start), end_at: maybe(one.end, instant), ...updated(one) },
+        ...adSet(one, currency(one.accountId)),
+        delivery: one.delivery,
+        start_at: instant(one.start),
+        end_at: maybe(one.end, instant),
+        ...updated(one),
       })),
     ),
     list(
@@ -110,7 +124,9 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       'ad_set_frequency_caps',
       adSets.flatMap(({ id, caps }) =>
         caps.map((cap) => ({
-          ...{ ad_set_id: id, unit: String(cap.frequency_unit), period: String(cap.frequency_period) },
+          ad_set_id: id,
+          unit: String(cap.frequency_unit),
+          period: String(cap.frequency_period),
           max_impressions: String(cap.max_impressions),
         })),
       ),
@@ -130,22 +146,31 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
     list(
       'assets',
       [...state.assets.values()].map((one) => ({
-        ...{ id: one.id, ad_account_id: one.accountId, name: one.name, type: one.type, status: one.status },
+        id: one.id,
+        ad_account_id: one.accountId,
+        name: one.name,
+        type: one.type,
+        status: one.status,
         archived: one.archived ? 'true' : null,
         url: one.status === 'READY' ? `https://assets.example/${one.id}` : null,
-        ...{ created_at: instant(one.createdAt), ...updated(one) },
+        created_at: instant(one.createdAt),
+        ...updated(one),
       })),
     ),
     list(
       'audiences',
       [...state.audiences.values()].map((one) => ({
-        ...{ id: one.id, ad_account_id: one.accountId, name: one.name, type: one.type, subtype: one.subtype },
-        ...{
-          lookback_days: maybe(one.lookbackDays),
-          status: one.status,
-          seed_audience_id: one.seedId ?? null,
-        },
-        ...{ size_min: String(one.size), size_max: String(one.size * 2), ...updated(one) },
+        id: one.id,
+        ad_account_id: one.accountId,
+        name: one.name,
+        type: one.type,
+        subtype: one.subtype,
+        lookback_days: maybe(one.lookbackDays),
+        status: one.status,
+        seed_audience_id: one.seedId ?? null,
+        size_min: String(one.size),
+        size_max: String(one.size * 2),
+        ...updated(one),
       })),
     ),
     list(
@@ -167,8 +192,11 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
     list(
       'change_history',
       (history ? state.changes : []).map((one) => ({
-        ...{ id: one.id, entity_type: one.entityType, entity_id: one.entityId },
-        ...{ operation: one.operation, changed_at: instant(one.at) },
+        id: one.id,
+        entity_type: one.entityType,
+        entity_id: one.entityId,
+        operation: one.operation,
+        changed_at: instant(one.at),
       })),
     ),
     list(

@@ -2,9 +2,16 @@ type Rows = (query: string) => Promise<readonly object[]>;
 
 /** Tables of schema tracker that hold stored facts, or help to keep them. */
 export const factTables = [
-  ...['issue_status_intervals', 'issue_facts', 'flow_daily', 'sprint_issue_facts'],
-  ...['sprint_burndown_changes', 'issue_value_intervals', 'fact_fields', 'touched'],
-  ...['value_names', 'history_names'],
+  'issue_status_intervals',
+  'issue_facts',
+  'flow_daily',
+  'sprint_issue_facts',
+  'sprint_burndown_changes',
+  'issue_value_intervals',
+  'fact_fields',
+  'touched',
+  'value_names',
+  'history_names',
 ];
 
 /** All stored facts of the tracker, each as a line of its table. */

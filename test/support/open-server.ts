@@ -49,7 +49,9 @@ export async function openServer({ statements, rules, tls }: OpenServerOptions):
     const log = fs.openSync(at('server.log'), 'a');
     const server = spawn(program(native, 'postgres'), ['-D', data, ...args], {
       ...as,
-      ...{ stdio: ['ignore', log, log], cwd: directory, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } },
+      stdio: ['ignore', log, log],
+      cwd: directory,
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
     });
     fs.closeSync(log);
     const ended = once(server, 'exit');

@@ -156,30 +156,38 @@ function vocabulary(
       rows: truth.projects
         .filter((one) => !one.hidden)
         .map(({ id, key, name, description, typeKey, style, category, leadId, archived }) => ({
-          ...{
-            id: Number(id),
-            key,
-            name,
-            description,
-            type: typeKey,
-            style: server ? null : style,
-            category,
-          },
-          ...{ lead_user_id: leadId, archived },
+          id: Number(id),
+          key,
+          name,
+          description,
+          type: typeKey,
+          style: server ? null : style,
+          category,
+          lead_user_id: leadId,
+          archived,
         })),
       alsoFine: (row: Cells) => hidden.has(Number(row.id)),
     },
     fields: {
       key: ['id'],
       rows: truth.fields.map(({ id, name, custom, schema: { type, items, custom: kind } }) => ({
-        ...{ id, name, custom, schema_type: type, items_type: items, schema_custom: kind },
+        id,
+        name,
+        custom,
+        schema_type: type,
+        items_type: items,
+        schema_custom: kind,
       })),
     },
     users: {
       key: ['id'],
       rows: truth.users.map(({ accountId, displayName, email, active, timeZone, accountType }) => ({
-        ...{ id: accountId, display_name: displayName, email, active },
-        ...{ time_zone: timeZone, account_type: server ? null : accountType },
+        id: accountId,
+        display_name: displayName,
+        email,
+        active,
+        time_zone: timeZone,
+        account_type: server ? null : accountType,
       })),
     },
     groups: { key: ['id'], rows: groups.map((one) => ({ id: groupId(one), name: one.name })) },
@@ -236,8 +244,14 @@ function planning(
     sprints: {
       key: ['id'],
       rows: sprints.map(({ id, name, state, boardId, goal, start, end, complete }) => ({
-        ...{ id, name, state, board_id: boardId, start_at: instant(start), end_at: instant(end) },
-        ...{ completed_at: instant(complete), ...(!bare && { goal: goal === '' ? null : goal }) },
+        id,
+        name,
+        state,
+        board_id: boardId,
+        start_at: instant(start),
+        end_at: instant(end),
+        completed_at: instant(complete),
+        ...(!bare && { goal: goal === '' ? null : goal }),
       })),
       alsoFine: (row: Cells) => isSprint(row.id),
     },
@@ -313,7 +327,10 @@ function childTables(
         issues,
         ({ links }) => links.filter(({ otherId }) => truth.issues.get(otherId)?.deleted === false),
         ({ id, direction, typeId, otherId }) => ({
-          ...{ link_id: Number(id), direction, type_id: Number(typeId), other_issue_id: Number(otherId) },
+          link_id: Number(id),
+          direction,
+          type_id: Number(typeId),
+          other_issue_id: Number(otherId),
         }),
       ),
       where: `${where} and ${noneOf('other_issue_id', gone)}`,
@@ -347,8 +364,11 @@ function lists(
   };
   const [comments, worklogs] = [whole((issue) => issue.comments), whole((issue) => issue.worklogs)];
   const authored = (one: Comment | Worklog): Cells => ({
-    ...{ id: Number(one.id), author_id: one.authorId, update_author_id: one.updateAuthorId },
-    ...{ created_at: instant(one.created), updated_at: instant(one.updated) },
+    id: Number(one.id),
+    author_id: one.authorId,
+    update_author_id: one.updateAuthorId,
+    created_at: instant(one.created),
+    updated_at: instant(one.updated),
   });
   return {
     issue_changelog: {
@@ -358,14 +378,16 @@ function lists(
         ({ history }) =>
           history.flatMap((change) => change.items.map((item, place) => ({ ...change, item, place }))),
         ({ id, place, at, authorId, item }) => ({
-          ...{ history_id: Number(id), item: place, changed_at: instant(at), author_id: authorId },
-          ...{
-            field_id: item.fieldId,
-            field_name: item.field,
-            from_id: item.from,
-            from_text: item.fromString,
-          },
-          ...{ to_id: item.to, to_text: item.toString },
+          history_id: Number(id),
+          item: place,
+          changed_at: instant(at),
+          author_id: authorId,
+          field_id: item.fieldId,
+          field_name: item.field,
+          from_id: item.from,
+          from_text: item.fromString,
+          to_id: item.to,
+          to_text: item.toString,
         }),
       ),
       where,
@@ -388,8 +410,10 @@ function lists(
         worklogs.complete,
         (issue) => issue.worklogs,
         (one) => ({
-          ...{ ...authored(one), started_at: instant(one.started) },
-          ...{ time_spent_seconds: one.seconds, comment_adf: server ? null : one.comment },
+          ...authored(one),
+          started_at: instant(one.started),
+          time_spent_seconds: one.seconds,
+          comment_adf: server ? null : one.comment,
         }),
       ),
       where: worklogs.where,
@@ -428,12 +452,13 @@ function issueCells(truth: Oracle, issue: OracleIssue, { server = false }: Compa
   ) => ids.map((id) => list.find((one) => one.id === id)?.name ?? id);
   const type = truth.issueTypes.find((one) => one.id === issue.typeId);
   return {
-    ...{ id: Number(issue.id), key: issue.key, project_id: Number(issue.projectId), summary: issue.summary },
-    ...{
-      issue_type_id: Number(issue.typeId),
-      issue_type: type?.name,
-      is_subtask: type?.hierarchyLevel === -1,
-    },
+    id: Number(issue.id),
+    key: issue.key,
+    project_id: Number(issue.projectId),
+    summary: issue.summary,
+    issue_type_id: Number(issue.typeId),
+    issue_type: type?.name,
+    is_subtask: type?.hierarchyLevel === -1,
     status_id: Number(issue.statusId),
     status_category: category[truth.statuses.find((one) => one.id === issue.statusId)?.category ?? 'new'],
     status_category_changed_at: server ? null : instant(lastStatus?.at ?? issue.created),
@@ -450,16 +475,23 @@ function issueCells(truth: Oracle, issue: OracleIssue, { server = false }: Compa
           }
         : { parent_id: number(issue.parentId), epic_id: level === 1 ? number(issue.parentId) : null }),
     }),
-    ...{ assignee_id: issue.assigneeId, reporter_id: issue.reporterId, creator_id: issue.creatorId },
+    assignee_id: issue.assigneeId,
+    reporter_id: issue.reporterId,
+    creator_id: issue.creatorId,
     ...(server
       ? { description: issue.description && text(issue.description), description_adf: null }
       : { description_adf: issue.description }),
-    ...{ labels: issue.labels, due_date: issue.due },
+    labels: issue.labels,
+    due_date: issue.due,
     components: named(issue.componentIds, project?.components),
     fix_versions: named(issue.fixVersionIds, project?.versions),
     affects_versions: [],
-    ...{ created_at: instant(issue.created), updated_at: instant(issue.updated) },
-    ...{ resolved_at: instant(issue.resolved), story_points: issue.storyPoints, votes: 0, watchers: 1 },
+    created_at: instant(issue.created),
+    updated_at: instant(issue.updated),
+    resolved_at: instant(issue.resolved),
+    story_points: issue.storyPoints,
+    votes: 0,
+    watchers: 1,
     original_estimate_seconds: issue.originalSeconds,
     remaining_estimate_seconds: issue.remainingSeconds,
     time_spent_seconds: issue.spentSeconds === 0 ? null : issue.spentSeconds,

@@ -216,8 +216,14 @@ const storedRuns = async (
 
 /** What is kept of an earlier try. */
 const kept = [
-  ...['status', 'state', 'started_at', 'finished_at'],
-  ...['trigger_type', 'trigger_actor', 'auto_retry_count', 'error'],
+  'status',
+  'state',
+  'started_at',
+  'finished_at',
+  'trigger_type',
+  'trigger_actor',
+  'auto_retry_count',
+  'error',
 ];
 
 /** The columns that tell runs apart and whether one has changed. The runs of one id come by their begin, those without last. */

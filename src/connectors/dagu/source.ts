@@ -30,7 +30,8 @@ export const openWorkflow = (
   const { note = () => undefined } = deps;
   const workflow: Workflow = { http, dags: named, leftOut, note, found };
   return {
-    ...{ baseUrl: settings.baseUrl, http },
+    baseUrl: settings.baseUrl,
+    http,
     streams: [dags(workflow), runs(workflow)],
     async check(signal) {
       const { dialect, clock } = await found(signal);

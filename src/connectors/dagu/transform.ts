@@ -91,7 +91,11 @@ export const dagIn = (record: Json): JsonObject => {
 
 /** What a state means for a hand-off: an idle run was made and has not begun. */
 const meanings: Readonly<Record<string, EngineRun['state']>> = {
-  ...{ active: 'active', idle: 'active', succeeded: 'succeeded', failed: 'failed', aborted: 'failed' },
+  active: 'active',
+  idle: 'active',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  aborted: 'failed',
 };
 
 /** A run as hand-offs see it. */

@@ -262,6 +262,14 @@ export const issueChildren: Readonly<Record<string, Child>> = {
 };
 
 export const issueTables: readonly core.DeclaredTable[] = [
-  ...[issues, issueLabels, issueComponents, issueVersions, issueLinks, issueSprints],
-  ...[issueChangelog, comments, worklogs, issueKeys],
+  issues,
+  issueLabels,
+  issueComponents,
+  issueVersions,
+  issueLinks,
+  issueSprints,
+  issueChangelog,
+  comments,
+  worklogs,
+  issueKeys,
 ];

@@ -19,7 +19,10 @@ export const ifNotGiven = caught(...notGiven);
 
 /** A POST request that only reads. */
 export const post = (endpoint: string, body: NonNullable<Request['body']>): Request => ({
-  ...{ method: 'POST', path: endpoint, endpoint, body },
+  method: 'POST',
+  path: endpoint,
+  endpoint,
+  body,
 });
 
 /**

@@ -187,8 +187,18 @@ export const priorities = readable('priorities', 'Issue priorities, one row each
 
 /** All tables of the schema. */
 export const trackerTables: readonly core.DeclaredTable[] = [
-  ...[projects, fields, users, mentionedUsers, groups, groupMembers],
-  ...[boards, sprints, boardSprints, sprintIssues],
-  ...[statuses, issueTypes, priorities],
+  projects,
+  fields,
+  users,
+  mentionedUsers,
+  groups,
+  groupMembers,
+  boards,
+  sprints,
+  boardSprints,
+  sprintIssues,
+  statuses,
+  issueTypes,
+  priorities,
   ...issueTables,
 ];

@@ -185,7 +185,11 @@ const blanks = <T>(of: object, blank: T) => Object.fromEntries(Object.keys(of).m
 const emptyKeys = blanks(keys, '' as const);
 const emptyTexts = blanks(texts, null);
 const newRow = rowMaker('csv', {
-  ...{ ad_account_id: null, day: null, ...emptyKeys, occurrence: 0, ...emptyTexts },
+  ad_account_id: null,
+  day: null,
+  ...emptyKeys,
+  occurrence: 0,
+  ...emptyTexts,
 });
 
 /** The platform's number for 1 to 4 (metrics.ts, `hidden`), as most files write it. */

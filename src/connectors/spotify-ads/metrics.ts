@@ -43,7 +43,8 @@ const delivery = {
   impressions: count('Times shown or played on the platform.', csv('IMPRESSIONS_ON_SPOTIFY')),
   off_platform_impressions: count('Times shown or played elsewhere.', {
     ...notInsight,
-    ...{ api: 'OFF_SPOTIFY_IMPRESSIONS', csv: 'IMPRESSIONS_OFF_SPOTIFY' },
+    api: 'OFF_SPOTIFY_IMPRESSIONS',
+    csv: 'IMPRESSIONS_OFF_SPOTIFY',
   }),
   streamed_impressions: count('Impressions that were streamed.', notCsv),
   clicks: count('Clicks.'),

@@ -9,8 +9,25 @@ const { businesses, adAccounts, campaigns, adSets, ads, assets, audiences, adCat
 const { changeHistory, campaignDrafts, adSetDrafts, adDrafts, targetNames, totals } = entities;
 
 export const adsTables = [
-  ...[businesses, adAccounts, campaigns, adSets, ads, assets, audiences, adCategories, changeHistory],
-  ...[targetNames, campaignDrafts, adSetDrafts, adDrafts, daily, hourly, lifetime, totals, insights, csvRows],
+  businesses,
+  adAccounts,
+  campaigns,
+  adSets,
+  ads,
+  assets,
+  audiences,
+  adCategories,
+  changeHistory,
+  targetNames,
+  campaignDrafts,
+  adSetDrafts,
+  adDrafts,
+  daily,
+  hourly,
+  lifetime,
+  totals,
+  insights,
+  csvRows,
 ].flatMap(({ table, children = {} }: Pick<Entity, 'table' | 'children'>): readonly DeclaredTable[] => [
   table,
   ...Object.values(children).map((child) => child.table as DeclaredTable),

@@ -66,7 +66,9 @@ export function loadCounted(
   const { deps, sourceId, runId, lease, stream } = run;
   const whole: Load = {
     ...how,
-    ...{ sourceId, runId, settings: lease.settings },
+    sourceId,
+    runId,
+    settings: lease.settings,
     close: async (session, result) => {
       await how.close(session, result);
       const { moments } = listing?.taken ?? batch;

@@ -76,7 +76,10 @@ interface Tally {
 }
 
 export const newTally = (): Tally => ({
-  ...{ slices: 0, received: 0, rejected: 0, announced: undefined },
+  slices: 0,
+  received: 0,
+  rejected: 0,
+  announced: undefined,
   receipt: { expected: 0, fetched: 0, landed: 0 },
 });
 
@@ -94,8 +97,11 @@ export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt)
 /** Tells how far a stream is. */
 export const tellProgress = ({ deps, pipeline, stream, tally }: StreamRun): void =>
   deps.observe({
-    ...{ type: 'stream.progress', pipeline, stream: stream.name },
-    ...{ received: tally.received, expected: tally.announced },
+    type: 'stream.progress',
+    pipeline,
+    stream: stream.name,
+    received: tally.received,
+    expected: tally.announced,
     retries: deps.source.http.counters.retries,
   });
 
@@ -153,8 +159,14 @@ async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> 
 }
 
 const fatal = [
-  ...[errors.AuthFailed, errors.Fenced, errors.Interrupted, errors.Misconfigured, errors.OutOfTime],
-  ...[errors.TooManyRejects, errors.Unreachable, errors.WarehouseFull],
+  errors.AuthFailed,
+  errors.Fenced,
+  errors.Interrupted,
+  errors.Misconfigured,
+  errors.OutOfTime,
+  errors.TooManyRejects,
+  errors.Unreachable,
+  errors.WarehouseFull,
 ];
 
 /** Errors that end the whole run, not just the stream they happened in. */

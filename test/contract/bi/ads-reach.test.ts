@@ -6,7 +6,12 @@ afterEach(() => rig?.close());
 
 test('reach of a period is what the platform says, less than the sum over its days and its ads', async () => {
   rig = await openAdsRig({
-    ...{ accounts: 1, campaigns: 2, adSetsPerCampaign: 2, adsPerAdSet: 2, days: 10, dialect: 'vendor' },
+    accounts: 1,
+    campaigns: 2,
+    adSetsPerCampaign: 2,
+    adsPerAdSet: 2,
+    days: 10,
+    dialect: 'vendor',
   });
   const streams = [
     'businesses',

@@ -130,7 +130,10 @@ test('every view with an amount says its currency', async () => {
   ).toEqual(
     [
       ...views.flat(),
-      ...['ad_accounts', 'ad_level_checks', 'linked_campaign_spend_daily', 'report_revisions'],
+      'ad_accounts',
+      'ad_level_checks',
+      'linked_campaign_spend_daily',
+      'report_revisions',
       'target_performance_daily',
     ]
       .sort()

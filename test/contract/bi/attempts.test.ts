@@ -10,7 +10,11 @@ const runs =
 
 /** An earlier try, as the connector keeps it. */
 const tried = (state: string, trigger_type: string, started_at: string | null, finished_at: string) => ({
-  ...{ status: state, state, trigger_type, started_at, finished_at },
+  status: state,
+  state,
+  trigger_type,
+  started_at,
+  finished_at,
 });
 const earlier = (...tries: readonly object[]) => `'${JSON.stringify(tries)}'`;
 

@@ -123,6 +123,6 @@ test('an active sprint burns down until today, a future one not at all', async (
     await read(
       `select sprint_name from bi.sprint_issues where issue_key = 'PROJ-4' and is_member order by 1`,
     ),
-  ).toEqual([...['One', 'Three', 'Two']]);
+  ).toEqual(['One', 'Three', 'Two']);
   await shows(`select current_sprint from bi.issues where issue_key = 'PROJ-4'`, ['Two']);
 });

@@ -5,8 +5,14 @@ import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { relations } from './reading.ts';
 
 const sizes: Sizes = {
-  ...{ issues: 1000, changes: 8300, comments: 500, worklogs: 500, campaigns: 4, days: 40 },
-  ...{ runs: 1200, nights: 10 },
+  issues: 1000,
+  changes: 8300,
+  comments: 500,
+  worklogs: 500,
+  campaigns: 4,
+  days: 40,
+  runs: 1200,
+  nights: 10,
 };
 
 let database: TestDatabase;

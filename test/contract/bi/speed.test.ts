@@ -121,8 +121,15 @@ test('links of one run and of one issue are found by their ids', async () => {
 });
 
 const byIssue = [
-  ...['issues', 'issue_status_history', 'issue_cycle_times', 'sprint_issues', 'worklogs', 'comments'],
-  ...['issue_changes', 'issue_labels', 'issue_custom_fields'],
+  'issues',
+  'issue_status_history',
+  'issue_cycle_times',
+  'sprint_issues',
+  'worklogs',
+  'comments',
+  'issue_changes',
+  'issue_labels',
+  'issue_custom_fields',
 ];
 
 test('filtered by one issue, no view scans a large table', async () => {

@@ -361,8 +361,13 @@ describe('an account that is closed to us', () => {
 
 test('lists under other names and without totals are read whole', async () => {
   rig = await openAdsRig({
-    ...{ dialect: 'contract', container: 'items', paging: false },
-    ...{ campaigns: 60, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 3 },
+    dialect: 'contract',
+    container: 'items',
+    paging: false,
+    campaigns: 60,
+    adSetsPerCampaign: 1,
+    adsPerAdSet: 1,
+    days: 3,
   });
   await succeed({ streams: ['ad_accounts', 'campaigns', 'ads', 'ad_sets'] });
   expect(await rig.rows('select count(*)::int as n from ads.campaigns')).toEqual([{ n: 120 }]);
@@ -516,7 +521,8 @@ describe('the earlier days of what becomes known late are read', () => {
   const failingList = (name: string) => {
     const whole = rig.platform.script.at(
       {
-        ...{ endpoint: aggregateReports, ...always },
+        endpoint: aggregateReports,
+        ...always,
         match: ({ query }) => 'report_start' in query && query.granularity === 'LIFETIME',
       },
       status(400),
@@ -527,7 +533,8 @@ describe('the earlier days of what becomes known late are read', () => {
   const failingDays = (code: number) =>
     rig.platform.script.at(
       {
-        ...{ endpoint: aggregateReports, ...always },
+        endpoint: aggregateReports,
+        ...always,
         match: ({ query }) => query.entity_type === 'AD' && (query.report_start ?? '') < '2026-03-15',
       },
       status(code),

@@ -20,12 +20,12 @@ test('targets have the names of their ids, read once for all ad sets; one that i
   const cities = Array.from({ length: 60 }, (_, n) => `city-${n}`);
   state.update(adSet?.id ?? '', {
     targets: {
-      ...{ genre_ids: ['genre-1', 'genre-8'], interest_ids: ['interest-1', 'interest-3'], language: 'en' },
-      ...{
-        artist_ids: ['artist-2'],
-        playlist_ids: ['cooking'],
-        podcast_episode_topic_ids: ['healthy-living'],
-      },
+      genre_ids: ['genre-1', 'genre-8'],
+      interest_ids: ['interest-1', 'interest-3'],
+      language: 'en',
+      artist_ids: ['artist-2'],
+      playlist_ids: ['cooking'],
+      podcast_episode_topic_ids: ['healthy-living'],
       geo_targets: {
         country_code: 'US',
         region_ids: ['456'],

@@ -17,8 +17,13 @@ afterEach(async () => {
 
 const small = { accounts: 1, campaigns: 2, adSetsPerCampaign: 2, adsPerAdSet: 2, days: 20 } as const;
 const streams = [
-  ...['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'],
-  ...['report_daily', 'report_lifetime'],
+  'businesses',
+  'ad_accounts',
+  'campaigns',
+  'ad_sets',
+  'ads',
+  'report_daily',
+  'report_lifetime',
 ];
 const aggregateReports = '/ad_accounts/{id}/aggregate_reports';
 const isWhole = ({ query }: LoggedRequest): boolean =>

@@ -107,9 +107,19 @@ test('types are those that a warehouse knows', async () => {
     `select column_name, column_type from (describe select * from read_parquet(${filesOf('types', 'odd_values')}, hive_partitioning = true))`,
   );
   expect(Object.fromEntries(described)).toEqual({
-    ...{ source: 'VARCHAR', date_day: 'DATE', n: 'INTEGER', money: 'DECIMAL(18,6)', wide: 'DECIMAL(28,8)' },
-    ...{ small: 'DECIMAL(6,3)', large: 'BIGINT', is_even: 'BOOLEAN', ratio: 'DOUBLE', words: 'VARCHAR' },
-    ...{ happened_at: 'TIMESTAMP WITH TIME ZONE', anything: 'VARCHAR', month: 'VARCHAR' },
+    source: 'VARCHAR',
+    date_day: 'DATE',
+    n: 'INTEGER',
+    money: 'DECIMAL(18,6)',
+    wide: 'DECIMAL(28,8)',
+    small: 'DECIMAL(6,3)',
+    large: 'BIGINT',
+    is_even: 'BOOLEAN',
+    ratio: 'DOUBLE',
+    words: 'VARCHAR',
+    happened_at: 'TIMESTAMP WITH TIME ZONE',
+    anything: 'VARCHAR',
+    month: 'VARCHAR',
   });
 });
 

@@ -7,8 +7,17 @@ import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.
 import { combinedReport } from '../../../src/runs/nightly.ts';
 
 const report = (status: RunStatus, code?: string): RunReport => ({
-  ...{ runId: '1', pipeline: 'tracker', kind: 'sync', status, streams: [], counts: noCounts, deleted: 0 },
-  ...{ requests: 0, retries: 0, throttledMs: 0, seconds: 1 },
+  runId: '1',
+  pipeline: 'tracker',
+  kind: 'sync',
+  status,
+  streams: [],
+  counts: noCounts,
+  deleted: 0,
+  requests: 0,
+  retries: 0,
+  throttledMs: 0,
+  seconds: 1,
   ...(code === undefined ? {} : { error: { code, message: 'm' } }),
 });
 const refused = Object.assign(new Error('m'), { code: 'ECONNREFUSED' });

@@ -51,8 +51,12 @@ function folder(files: Readonly<Record<string, string>> = {}) {
 
 /** The flags of the simulated tracker. */
 const flags = (token = tracker.token) => [
-  ...['--set', `baseUrl=${tracker.url}`, '--set', `email=${tracker.email}`],
-  ...['--set', `apiToken=${token}`],
+  '--set',
+  `baseUrl=${tracker.url}`,
+  '--set',
+  `email=${tracker.email}`,
+  '--set',
+  `apiToken=${token}`,
 ];
 const modeOf = (file: string) => (fs.statSync(file).mode & 0o777).toString(8);
 
@@ -121,8 +125,12 @@ test('a wrong token ends with 4, and what was written stays', async () => {
   expect({ code, err }).toEqual({ code: 4, err: '' });
   expect(out).not.toContain('wr0ng-token');
   expect(JSON.parse(out)).toMatchObject({
-    ...{ file: at.at('.env'), created: true, pipeline: 'tracker', next: 'tidemark check' },
-    ...{ files: [at.at('pipelines/tracker.ts')], check: { state: 'failed', error: { code: 'auth' } } },
+    file: at.at('.env'),
+    created: true,
+    pipeline: 'tracker',
+    next: 'tidemark check',
+    files: [at.at('pipelines/tracker.ts')],
+    check: { state: 'failed', error: { code: 'auth' } },
   });
   expect(parseEnv(at.read('.env')).TRACKER_API_TOKEN).toBe('wr0ng-token');
 });
@@ -155,7 +163,7 @@ test.each([
   ['a setting without a key', ['jira', '--set', 't0p-s3cret'], 'there is no setting “”'],
   [
     'a wrong value',
-    ['jira', ...['--set', 'baseUrl=site', '--set', 'email=me', '--set', 'apiToken=x']],
+    ['jira', '--set', 'baseUrl=site', '--set', 'email=me', '--set', 'apiToken=x'],
     '--set baseUrl=…:',
   ],
   ['a file that is not there', ['jira', '--set', 'apiToken=@none'], 'cannot read'],
@@ -216,7 +224,7 @@ test('the other pipelines whose variables are set get files, too, so that none s
   expect(parseEnv(at.read('.env'))).toMatchObject({ BERLIN_2_EMAIL: tracker.email });
   const { out } = await at.run(['check', '--json']);
   expect(JSON.parse(out).checks.map(({ what, state }: Record<string, string>) => `${what} ${state}`)).toEqual(
-    [...['berlin-2 ok', 'workflow ok', 'warehouse ok']],
+    ['berlin-2 ok', 'workflow ok', 'warehouse ok'],
   );
   // With files of the user's own there, the folder is theirs.
   await at.run([

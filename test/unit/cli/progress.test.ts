@@ -48,8 +48,13 @@ function paper(live = false) {
   });
   const write = (more: string) => void stream.write(more);
   const sink: Sink = {
-    ...{ write, line: (line = '') => write(`${line}\n`), paint: (_, each) => each },
-    ...{ live, columns: 120, stream, flush: async () => undefined },
+    write,
+    line: (line = '') => write(`${line}\n`),
+    paint: (_, each) => each,
+    live,
+    columns: 120,
+    stream,
+    flush: async () => undefined,
   };
   return { ...sink, text: () => text, lines: () => text.split('\n').filter((line) => line !== '') };
 }

@@ -90,8 +90,12 @@ test.each(['', ' ', ','])('--stream "%s" does not mean all streams', async (none
 });
 
 test.each([
-  ...['sync --api-token=hunter2', "serve --token=it's-hunter2", '--password=hunter2'],
-  ...['check postgres://ann:hunter2@db/x', 'postgres://ann:hunter2@db/x', 'serve --port=x://a:hunter2@b'],
+  'sync --api-token=hunter2',
+  "serve --token=it's-hunter2",
+  '--password=hunter2',
+  'check postgres://ann:hunter2@db/x',
+  'postgres://ann:hunter2@db/x',
+  'serve --port=x://a:hunter2@b',
 ])('a secret among the words is refused and not repeated: `tidemark %s`', async (words) => {
   const { code, out, err } = await tidemark(`${words} --json`);
   expect({ code, printed: out + err }).toEqual({ code: 2, printed: expect.not.stringContaining('hunter2') });

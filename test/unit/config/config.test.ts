@@ -63,8 +63,11 @@ test('without variables no source is configured and the warehouse is embedded in
     notify: [],
     proxies: { except: [] },
     reporting: {
-      ...{ timeZone: 'UTC', workingDays: [1, 2, 3, 4, 5], fiscalYearStart: 1 },
-      ...{ names: 'shown', restrictedIssues: 'hidden' },
+      timeZone: 'UTC',
+      workingDays: [1, 2, 3, 4, 5],
+      fiscalYearStart: 1,
+      names: 'shown',
+      restrictedIssues: 'hidden',
     },
     runHours: 20,
     sources: {},
@@ -75,9 +78,15 @@ test('without variables no source is configured and the warehouse is embedded in
 test('a tracker needs a base URL, an e-mail and a token; the rest has defaults', () => {
   const { sources, warnings } = read(tracker);
   expect(sources.tracker).toMatchObject({
-    ...{ baseUrl: 'https://x.example', email: 'a@x.example', start: new Date('2000-01-01T00:00:00Z') },
-    ...{ changes: 'auto', createdWindowDays: 180, lookbackHours: 24, groups: [] },
-    ...{ concurrency: 8, requestsPerSecond: 0 },
+    baseUrl: 'https://x.example',
+    email: 'a@x.example',
+    start: new Date('2000-01-01T00:00:00Z'),
+    changes: 'auto',
+    createdWindowDays: 180,
+    lookbackHours: 24,
+    groups: [],
+    concurrency: 8,
+    requestsPerSecond: 0,
   });
   expect(tokenOf(sources)).toBe('t0p-s3cret');
   expect(warnings).toEqual([]);
@@ -204,7 +213,8 @@ test('http is accepted, with a warning unless the server is this machine', () =>
 test('ads take an access token, or all that is needed to get one', () => {
   const base = { ADS_BASE_URL: 'https://a.example/ads/v3/', ADS_ACCOUNT_IDS: 'a, b,,' };
   expect(read({ ...base, ADS_ACCESS_TOKEN: 'x' }).sources.ads).toMatchObject({
-    ...{ baseUrl: 'https://a.example/ads/v3', accountIds: ['a', 'b'] },
+    baseUrl: 'https://a.example/ads/v3',
+    accountIds: ['a', 'b'],
   });
   const client = { ADS_CLIENT_ID: 'i', ADS_CLIENT_SECRET: 's', ADS_REFRESH_TOKEN: 'r' };
   const tokenUrl = 'https://t.example/token';
@@ -224,16 +234,25 @@ test('the header that names the client is the one that the host of the ads platf
 
 test('ads keep to the vendor’s rates and restate 3, 14 and 90 days unless set otherwise', () => {
   expect(read(ads).sources.ads).toMatchObject({
-    ...{ concurrency: 8, requestsPerSecond: 50, reportRequestsPerSecond: 5 },
-    ...{ reportHosts: ['storage.googleapis.com'], restateDays: [3, 14, 90] },
+    concurrency: 8,
+    requestsPerSecond: 50,
+    reportRequestsPerSecond: 5,
+    reportHosts: ['storage.googleapis.com'],
+    restateDays: [3, 14, 90],
   });
   const set = {
-    ...{ ADS_CONCURRENCY: '2', ADS_REQUESTS_PER_SECOND: '0', ADS_REPORT_REQUESTS_PER_SECOND: '0.5' },
-    ...{ ADS_REPORT_HOSTS: 'Files.example, 127.0.0.1:8080,[::1]:1', ADS_RESTATE_DAYS: '1, 7,7' },
+    ADS_CONCURRENCY: '2',
+    ADS_REQUESTS_PER_SECOND: '0',
+    ADS_REPORT_REQUESTS_PER_SECOND: '0.5',
+    ADS_REPORT_HOSTS: 'Files.example, 127.0.0.1:8080,[::1]:1',
+    ADS_RESTATE_DAYS: '1, 7,7',
   };
   expect(read({ ...ads, ...set }).sources.ads).toMatchObject({
-    ...{ concurrency: 2, requestsPerSecond: 0, reportRequestsPerSecond: 0.5 },
-    ...{ reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'], restateDays: [1, 7, 7] },
+    concurrency: 2,
+    requestsPerSecond: 0,
+    reportRequestsPerSecond: 0.5,
+    reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'],
+    restateDays: [1, 7, 7],
   });
 });
 
@@ -316,8 +335,13 @@ test('proxies are named as other programs name them, in lower case first; the en
 });
 
 test.each([
-  ...['socks5://me:hunter2@proxy.corp:1080', 'http://', 'two words', 'http://proxy.corp/proxy.pac'],
-  ...['me:50%hunter2@proxy.corp', 'me:%E4hunter2@proxy.corp', 'me:12/hunter2@proxy.corp'],
+  'socks5://me:hunter2@proxy.corp:1080',
+  'http://',
+  'two words',
+  'http://proxy.corp/proxy.pac',
+  'me:50%hunter2@proxy.corp',
+  'me:%E4hunter2@proxy.corp',
+  'me:12/hunter2@proxy.corp',
   'me:12#hunter2@proxy.corp',
 ])('%s is no HTTP proxy: it is not used, with a warning that shows no password', (url) => {
   const { proxies, warnings } = read({ HTTPS_PROXY: url });

@@ -62,8 +62,12 @@ test('a file gives values, variables and secrets, and the config says where each
     {
       name: 'web',
       values: {
-        ...{ baseUrl: 'https://x.example', email: 'dot@x.example', concurrency: 3, groups: ['a', 'b'] },
-        ...{ exclude: ['users'], lookbackHours: 24 },
+        baseUrl: 'https://x.example',
+        email: 'dot@x.example',
+        concurrency: 3,
+        groups: ['a', 'b'],
+        exclude: ['users'],
+        lookbackHours: 24,
       },
     },
   ]);

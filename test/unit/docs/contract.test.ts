@@ -21,7 +21,12 @@ const contractOf = (columns: readonly string[], name = 'issues'): Contract => ({
   version: '1.0',
   views: [
     {
-      ...{ name, comment: '', grain: '', key: [], nullable: [], relations: [] },
+      name,
+      comment: '',
+      grain: '',
+      key: [],
+      nullable: [],
+      relations: [],
       columns: columns.map((column) => {
         const [is = '', type = 'text'] = column.split(' ');
         return { name: is, type, comment: '' };

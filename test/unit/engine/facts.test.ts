@@ -20,10 +20,19 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 const owner = (id: string, more: object = {}) => ({
-  ...{ id, status: 'ACTIVE', budget: '10', updatedAt: 1n, ...more },
+  id,
+  status: 'ACTIVE',
+  budget: '10',
+  updatedAt: 1n,
+  ...more,
 });
 const fact = (who: string, day: string, more: Partial<Fact> = {}): Fact => ({
-  ...{ owner: who, day, name: 'ad', spend: '9007199254.740993', clicks: 1, ...more },
+  owner: who,
+  day,
+  name: 'ad',
+  spend: '9007199254.740993',
+  clicks: 1,
+  ...more,
 });
 const moveTo = (day: string): void => {
   lab.now = new Date(`${day}T02:00:00Z`);

@@ -137,12 +137,18 @@ test.each([
     { relation: true },
   );
   const blog = defineConnector({
-    ...{ name: 'blog', about: 'A blog.', schema: 'blog', tables: [posts, replies] },
+    name: 'blog',
+    about: 'A blog.',
+    schema: 'blog',
+    tables: [posts, replies],
     settings: { baseUrl: setting.url('its address') },
     open({ baseUrl }, tools) {
       const http = tools.http({ baseUrl, auth: bearer({ reveal: () => 'x' }) });
       const list = (path: string) => ({
-        ...{ first: get(path), paging: single(), list: listNamed(path), id: idBy('id') },
+        first: get(path),
+        paging: single(),
+        list: listNamed(path),
+        id: idBy('id'),
       });
       const part = { table: replies, walk: (post: { id?: unknown }) => list(`/posts/${post.id}/replies`) };
       return {
@@ -150,7 +156,11 @@ test.each([
         check: async (signal) => ({ clock: (await http.send(get('/posts'), signal)).date }),
         streams: [
           {
-            ...{ by: 'list', name: 'posts', about: 'Posts.', endpoint: 'GET /posts', absent: 'delete' },
+            by: 'list',
+            name: 'posts',
+            about: 'Posts.',
+            endpoint: 'GET /posts',
+            absent: 'delete',
             pages: () => list('/posts'),
             ...readInto(posts, { replies: { ...part, ...(count && { count }) } }),
           },

@@ -92,7 +92,10 @@ const processes = (many: number, rate: Partial<Rate> = {}) => {
     const own: Counters = { throttledMs: 0, quiet: [] };
     counters.push(own);
     return rateLimit(50, rates, clock.time, own, {
-      ...{ budget: shared.budget, source: 'http://x', closing: never, wall: () => 0 },
+      budget: shared.budget,
+      source: 'http://x',
+      closing: never,
+      wall: () => 0,
       observe: (event) => events.push(event),
     });
   });
@@ -189,7 +192,9 @@ describe('a pause', () => {
     const quiet = [{ fromMs: 1000, untilMs: 61_000 }];
     expect(counters.map((each) => each.quiet)).toEqual([quiet, quiet, quiet]);
     expect(events).toContainEqual({
-      ...{ type: 'throttled', endpoint: 'http://x', untilMs: 60_000 },
+      type: 'throttled',
+      endpoint: 'http://x',
+      untilMs: 60_000,
       reason: 'asked for by the source, of this or of another process',
     });
   });

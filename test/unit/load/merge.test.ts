@@ -234,7 +234,8 @@ test('a good slice resolves the rejects of its own days and owner, and no other'
     rows("select convert_from(payload, 'UTF8') from ops.rejects where status = 'open' order by reject_id");
   const good = (how: Partial<Load>) =>
     loadBatch(lab.warehouse, batchOf({ ...memberFlow, absent: 'keep' }, []), {
-      ...{ runId: '2', lists: { equal: own, days } },
+      runId: '2',
+      lists: { equal: own, days },
       ...how,
     });
   await good({ resolves: false });

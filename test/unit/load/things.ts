@@ -133,7 +133,10 @@ export function batchOf(flow: Stream, records: readonly Mapped[], fetchedAt: rea
 
 export function loadBatch(warehouse: Warehouse, batch: Batch, how: Partial<Load> = {}): Promise<Loaded> {
   const usual: Load = {
-    ...{ sourceId: 1, runId: '1', force: false, resolves: true },
+    sourceId: 1,
+    runId: '1',
+    force: false,
+    resolves: true,
     close: async () => undefined,
     guard: async () => () => undefined,
   };

@@ -39,8 +39,17 @@ let runs = 0;
 const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => {
   runs += 1;
   return {
-    ...{ runId: String(runs), pipeline: 'tracker', kind: 'sync', status, streams: [], counts: noCounts },
-    ...{ deleted: 0, requests: 0, retries: 0, throttledMs: 0, seconds: 1 },
+    runId: String(runs),
+    pipeline: 'tracker',
+    kind: 'sync',
+    status,
+    streams: [],
+    counts: noCounts,
+    deleted: 0,
+    requests: 0,
+    retries: 0,
+    throttledMs: 0,
+    seconds: 1,
     ...(status === 'failed' && { error: { code: 'auth', message: 'GET /myself answered 401' } }),
     ...more,
   };

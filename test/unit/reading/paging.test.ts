@@ -46,7 +46,11 @@ describe('offset', () => {
 
   test('does not end at a short page, nor at a total that is missing, passed or none', () => {
     for (const said of [
-      ...[{ total: 80 }, {}, { total: -1 }, { total: 3 }, { total: '50' }],
+      { total: 80 },
+      {},
+      { total: -1 },
+      { total: 3 },
+      { total: '50' },
       { total: 50, isLast: false },
     ])
       expect(next({ startAt: 0, maxResults: 100, ...said }, list, 50), JSON.stringify(said)).toEqual({
@@ -73,8 +77,12 @@ describe('cursor', () => {
 
   test('follows a URL, or what looks like one, as it is, and sends a mere cursor as the parameter', () => {
     for (const url of [
-      ...['https://x.example/field?cursor=abc', '//evil', '/\\evil', 'https://api@evil'],
-      ...['\thttps://evil', 'evil:8080/x'],
+      'https://x.example/field?cursor=abc',
+      '//evil',
+      '/\\evil',
+      'https://api@evil',
+      '\thttps://evil',
+      'evil:8080/x',
     ])
       expect(next({ isLast: false, nextPage: url }, list, 5)).toEqual({
         request: { ...list, url },

@@ -27,18 +27,31 @@ import type { Warehouse } from '../../../src/warehouse/connect.ts';
  */
 export const quick: Times = {
   ...usualTimes,
-  ...{ tickMs: 50, heartbeatMs: 50, reapMs: 50, heldMs: 100, againMs: [], lookMs: 50 },
+  tickMs: 50,
+  heartbeatMs: 50,
+  reapMs: 50,
+  heldMs: 100,
+  againMs: [],
+  lookMs: 50,
 };
 
 /** A DAG that is configured and starts nothing by itself. */
 export const dag = (name: string, more: Partial<KnownDag> = {}): KnownDag => ({
-  ...{ name, about: `About ${name}.`, configured: true, needs: 'nothing', timed: [] },
-  ...{ streams: ['issues', 'projects'], hasReconcile: true },
+  name,
+  about: `About ${name}.`,
+  configured: true,
+  needs: 'nothing',
+  timed: [],
+  streams: ['issues', 'projects'],
+  hasReconcile: true,
   ...more,
 });
 
 export const timed = (cron: string, more: Partial<Timed> = {}): Timed => ({
-  ...{ does: 'sync', cron, timeZone: 'UTC', starts: true },
+  does: 'sync',
+  cron,
+  timeZone: 'UTC',
+  starts: true,
   ...more,
 });
 
@@ -52,8 +65,17 @@ export const dailySinceJustNow = (): string => {
 
 /** A report as a run of that status gives it. */
 export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport => ({
-  ...{ runId: null, pipeline: ask.pipeline, kind: ask.does, status, streams: [], counts: noCounts },
-  ...{ deleted: 0, requests: 0, retries: 0, throttledMs: 0, seconds: 0 },
+  runId: null,
+  pipeline: ask.pipeline,
+  kind: ask.does,
+  status,
+  streams: [],
+  counts: noCounts,
+  deleted: 0,
+  requests: 0,
+  retries: 0,
+  throttledMs: 0,
+  seconds: 0,
 });
 
 export const runnerOf = (run: Runner['run']): Runner => ({ run, preview: async () => [] });
@@ -77,7 +99,12 @@ export async function conduct(
   const findings: unknown[] = [];
   const queue = await queueOf(warehouse, known, troubles);
   const service = await startService({
-    ...{ warehouse, queue, catalogue: known, runner, name: 'here', times: { ...quick, ...times } },
+    warehouse,
+    queue,
+    catalogue: known,
+    runner,
+    name: 'here',
+    times: { ...quick, ...times },
     ended: async () => undefined,
     look: async (found) => void findings.push(...found),
     trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),

@@ -174,13 +174,11 @@ test('rows of a CSV report that repeat all their names are all kept', async () =
 
 test('snapshots of other days stay when a new one arrives', async () => {
   const asked = (asked_on: string, values: readonly string[]) => ({
-    ...{
-      entity_type: 'AD_SET',
-      entity_id: 's',
-      dimension: 'AGE',
-      state: values.length === 0 ? 'not_enough_data' : 'ok',
-      asked_on,
-    },
+    entity_type: 'AD_SET',
+    entity_id: 's',
+    dimension: 'AGE',
+    state: values.length === 0 ? 'not_enough_data' : 'ok',
+    asked_on,
     rows: values.map((insight_value) => ({
       insight_value,
       stats: [{ field_type: 'REACH', field_value: 9 }],

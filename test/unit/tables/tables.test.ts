@@ -48,7 +48,10 @@ afterAll(() => database?.drop());
 
 const instant = 'timestamp with time zone';
 const typeNames: Readonly<Partial<Record<ColumnType, string>>> = {
-  ...{ int: 'integer', bool: 'boolean', timestamptz: instant, float8: 'double precision' },
+  int: 'integer',
+  bool: 'boolean',
+  timestamptz: instant,
+  float8: 'double precision',
 };
 const typeOf = ({ type, digits }: Column): string =>
   digits === undefined ? (typeNames[type] ?? type) : `${type}(${digits.join(',')})`;
@@ -58,7 +61,8 @@ const declaredColumns = ({ declared, afterLoad, entity, firstSynced }: DeclaredT
   ...Object.fromEntries(
     Object.entries({ ...declared, ...afterLoad }).map(([name, column]) => [name, typeOf(column)]),
   ),
-  ...{ _synced_at: instant, _run_id: 'bigint' },
+  _synced_at: instant,
+  _run_id: 'bigint',
   ...(entity && { _deleted_at: instant, _row_hash: 'bigint', _extra: 'jsonb' }),
   ...(firstSynced !== undefined && { _first_synced_at: instant }),
 });
@@ -173,7 +177,9 @@ test('wide rows of the tracker are not compressed twice', async () => {
 test.each(
   Object.entries<Child>({
     ...issueChildren,
-    ...{ ...adSets.children, ...changeHistory.children, ...insights.children },
+    ...adSets.children,
+    ...changeHistory.children,
+    ...insights.children,
   }),
 )('%s refer to their parents by columns that they have', (_, child) => {
   expect(Object.keys(child.table.columns)).toEqual(expect.arrayContaining([...child.parent]));

@@ -33,7 +33,9 @@ export const v2 = (http: Http, prefix: Prefix = '/api/v1'): Dialect => {
     return newest?.dag_run_id === runId ? newest : run(newest?.dag_name || file, runId, signal);
   };
   return {
-    ...{ about: 'API: runs and steps (/api/v1, Dagu 2)', takesRunId: true, run },
+    about: 'API: runs and steps (/api/v1, Dagu 2)',
+    takesRunId: true,
+    run,
     async *history({ from, to }, signal) {
       // 500 is the largest page; 1.30 has none.
       const query = { fromDate: from, toDate: to, limit: prefix === '/api/v1' ? 500 : undefined };

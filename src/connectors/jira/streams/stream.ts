@@ -30,7 +30,11 @@ const stream = (endpoint: string, table: Readable, absent: LoadSide['absent'], r
   const transform = transformOf(table);
   return {
     ...rest,
-    ...{ name: table.name, endpoint, table, absent, mentions: mentionedUsers },
+    name: table.name,
+    endpoint,
+    table,
+    absent,
+    mentions: mentionedUsers,
     transform: (record, slice) => ({ ...transform(record, slice), mentions: peopleIn(record) }),
   };
 };

@@ -34,7 +34,8 @@ export function lifeOf(issue: Issue): Life {
     issue,
     started: issue.stays.find(({ category }) => category === 'in_progress')?.from,
     doneAt: isDone(issue.stays.at(-1)) ? arrivals.at(-1) : undefined,
-    ...{ reopened, arrivals },
+    reopened,
+    arrivals,
   };
 }
 

@@ -85,9 +85,13 @@ export const sprints: Truths = {
         const count = (fits: (member: (typeof members)[number]) => boolean): number =>
           members.filter(fits).length;
         return [
-          ...[sprint.board, sprint.name, count((one) => one.committed), count((one) => one.added)],
+          sprint.board,
+          sprint.name,
+          count((one) => one.committed),
+          count((one) => one.added),
           count((one) => (one.committed || one.added) && !one.inAtEnd),
-          ...[count((one) => one.done), count((one) => one.inAtEnd && !one.done)],
+          count((one) => one.done),
+          count((one) => one.inAtEnd && !one.done),
         ];
       }),
   'Which issues came into a running sprint?': (world) =>

@@ -99,8 +99,14 @@ describe('a status of the contract', () => {
   ])('is one row: %j', (data) => {
     const { row, notes } = rowOf(data);
     expect(row).toMatchObject({
-      ...{ dag_name: 'load', dag_run_id: '7', told_run_id: '7', status: 'running', state: 'active' },
-      ...{ finished_at: null, _extra: null, started_at: 1_767_225_600_000_000n },
+      dag_name: 'load',
+      dag_run_id: '7',
+      told_run_id: '7',
+      status: 'running',
+      state: 'active',
+      finished_at: null,
+      _extra: null,
+      started_at: 1_767_225_600_000_000n,
     });
     expect(notes).toBeUndefined();
   });
@@ -130,7 +136,9 @@ describe('a status of the contract', () => {
     const { row, notes } = rowOf({ ...data, ...wrong });
     expect(row).toMatchObject({ dag_run_id: 'a', started_at: null, finished_at: null });
     expect(JSON.parse(String(row._extra))).toEqual({
-      ...{ requestId: 'b', host: { name: 'x' }, toString: 1 },
+      requestId: 'b',
+      host: { name: 'x' },
+      toString: 1,
       startedAt: { _raw: '2024-02-30T00:00:00Z', _reason: expect.any(String) },
       finishedAt: { _raw: 1_700_000, _reason: expect.any(String) },
     });

@@ -68,10 +68,15 @@ export async function startEngine(
   const log = fs.openSync(path.join(home, 'engine.log'), 'w');
   const child: ChildProcess = spawn(binary, ['server', '--host', '127.0.0.1', '--port', String(port)], {
     env: {
-      ...{ PATH: process.env.PATH ?? '', HOME: home, DAGU_HOME: home, DAGU_DAGS_DIR: dags, DAGU_TZ: 'UTC' },
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      DAGU_HOME: home,
+      DAGU_DAGS_DIR: dags,
+      DAGU_TZ: 'UTC',
       ...(basePath && { DAGU_BASE_PATH: basePath }),
       ...(login && {
-        ...{ DAGU_AUTH_BASIC_ENABLED: 'true', DAGU_AUTH_BASIC_USERNAME: login.username },
+        DAGU_AUTH_BASIC_ENABLED: 'true',
+        DAGU_AUTH_BASIC_USERNAME: login.username,
         DAGU_AUTH_BASIC_PASSWORD: login.password,
       }),
     },

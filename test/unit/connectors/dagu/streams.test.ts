@@ -744,16 +744,25 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('a run that is retried (%s)', (d
     expect(await stored(rig)).toEqual(rig.engine.truth());
     expect(await tries(rig)).toEqual([
       {
-        ...{ attempt: 1, is_last: false, state: 'failed' },
-        ...{ start: '2026-03-01 12:00:00+00', end: '2026-03-01 12:01:00+00' },
+        attempt: 1,
+        is_last: false,
+        state: 'failed',
+        start: '2026-03-01 12:00:00+00',
+        end: '2026-03-01 12:01:00+00',
       },
       {
-        ...{ attempt: 2, is_last: false, state: 'failed' },
-        ...{ start: '2026-03-02 12:01:00+00', end: '2026-03-02 12:02:00+00' },
+        attempt: 2,
+        is_last: false,
+        state: 'failed',
+        start: '2026-03-02 12:01:00+00',
+        end: '2026-03-02 12:02:00+00',
       },
       {
-        ...{ attempt: 3, is_last: true, state: 'succeeded' },
-        ...{ start: '2026-03-03 12:02:00+00', end: '2026-03-03 12:03:00+00' },
+        attempt: 3,
+        is_last: true,
+        state: 'succeeded',
+        start: '2026-03-03 12:02:00+00',
+        end: '2026-03-03 12:03:00+00',
       },
     ]);
     const actors = 'select trigger_actor from bi.workflow_attempts where not is_last order by attempt_number';
@@ -774,7 +783,9 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('a run that is retried (%s)', (d
       ),
     ).toEqual([
       {
-        ...{ state: 'succeeded', attempts: 3, first_failed_at: '2026-03-01 12:01:00+00' },
+        state: 'succeeded',
+        attempts: 3,
+        first_failed_at: '2026-03-01 12:01:00+00',
         finished_at: '2026-03-03 12:03:00+00',
       },
     ]);
@@ -850,8 +861,14 @@ test('what 2.15 says of people, workspaces and retries has columns, and the rest
       _extra -> 'conditions' as conditions from workflow.dag_runs`),
   ).toEqual([
     {
-      ...{ status: 'waiting', state: 'active', trigger_type: 'webhook', trigger_actor: 'apikey:shop' },
-      ...{ workspace: 'shop', profile_name: 'prod', auto_retry_limit: '3', conditions },
+      status: 'waiting',
+      state: 'active',
+      trigger_type: 'webhook',
+      trigger_actor: 'apikey:shop',
+      workspace: 'shop',
+      profile_name: 'prod',
+      auto_retry_limit: '3',
+      conditions,
     },
   ]);
   expect(await rig.rows('select workspace, next_run_at::text from bi.dags')).toEqual([
@@ -863,8 +880,11 @@ test('what 2.15 says of people, workspaces and retries has columns, and the rest
   ).toEqual([
     { step_name: 'one', kind: 'step', answered_by: 'Ann', answered_at: null, rejection_reason: null },
     {
-      ...{ step_name: 'two', kind: 'step', answered_by: 'Bo' },
-      ...{ answered_at: '2026-03-01 12:05:00+00', rejection_reason: 'too much' },
+      step_name: 'two',
+      kind: 'step',
+      answered_by: 'Bo',
+      answered_at: '2026-03-01 12:05:00+00',
+      rejection_reason: 'too much',
     },
     { step_name: 'tell', kind: 'onWait', answered_by: null, answered_at: null, rejection_reason: null },
   ]);

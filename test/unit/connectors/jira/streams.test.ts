@@ -259,7 +259,10 @@ it('no more requests a second are sent than TRACKER_REQUESTS_PER_SECOND allows',
   const tracker = config.pipelines.find(({ name }) => name === 'tracker');
   if (tracker?.values === undefined) throw new Error('the tracker is not configured');
   const source = await openSource(tracker.connector, tracker.values, {
-    ...{ pipeline: 'tracker', version: 'test', proxies: { except: [] }, home: '' },
+    pipeline: 'tracker',
+    version: 'test',
+    proxies: { except: [] },
+    home: '',
     lock: async () => ({ release: () => undefined }),
   });
   await Promise.all([1, 2, 3].map(() => source.http.send(cheapest, signal)));

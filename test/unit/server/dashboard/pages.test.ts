@@ -45,8 +45,15 @@ const idsOf = async (table: string, id: string): Promise<readonly string[]> => {
 };
 
 const paths = async (): Promise<readonly string[]> => [
-  ...['/', '/streams', '/streams/tracker/issues', '/streams/tracker/boards', '/backfill', '/rejects'],
-  ...['/runs', '/runs?status=failed&kind=sync&pipeline=tracker', '/rejects?all=1&stream=issues'],
+  '/',
+  '/streams',
+  '/streams/tracker/issues',
+  '/streams/tracker/boards',
+  '/backfill',
+  '/rejects',
+  '/runs',
+  '/runs?status=failed&kind=sync&pipeline=tracker',
+  '/rejects?all=1&stream=issues',
   '/backfill?plan=1&pipeline=tracker&from=2026-01-01&to=2026-02-01',
   ...(await idsOf('ops.runs', 'run_id')).map((id) => `/runs/${id}`),
   ...(await scene.control.history('tracker', { limit: 10 })).map(({ runId }) => `/requests/tracker/${runId}`),
@@ -144,10 +151,18 @@ test('runs are filtered and paged by the address', async () => {
 
 test('an unknown address is answered with 404, without internals', async () => {
   for (const path of [
-    ...['/runs/999999', '/runs/999999999999999999', '/runs/x', '/runs/1%27', '/streams/tracker/none'],
-    ...['/rejects/999999', '/rejects/x', '/requests/none/x', '/requests/tracker/none'],
+    '/runs/999999',
+    '/runs/999999999999999999',
+    '/runs/x',
+    '/runs/1%27',
+    '/streams/tracker/none',
+    '/rejects/999999',
+    '/rejects/x',
+    '/requests/none/x',
+    '/requests/tracker/none',
     // The warehouse does not take NUL as text.
-    ...['/runs?pipeline=%00', '/requests/tracker/%00'],
+    '/runs?pipeline=%00',
+    '/requests/tracker/%00',
   ]) {
     const { status: code, body } = await person.get(path);
     expect([path, code]).toEqual([path, 404]);
@@ -217,8 +232,12 @@ test('every action is in the audit with its outcome, refused ones too', async ()
     'select role, address, action, pipeline, http_status, dag_run_id is not null as named from ops.audit order by audit_id',
   );
   expect(lines).toContainEqual({
-    ...{ role: 'local', address: '127.0.0.1', action: 'POST /backfill of the dashboard' },
-    ...{ pipeline: 'tracker', http_status: 303, named: true },
+    role: 'local',
+    address: '127.0.0.1',
+    action: 'POST /backfill of the dashboard',
+    pipeline: 'tracker',
+    http_status: 303,
+    named: true,
   });
   const actions = lines.map(({ action, http_status }) => `${action} ${http_status}`);
   expect(actions).toContain('POST /pipelines/:pipeline/start of the dashboard 303');

@@ -55,7 +55,14 @@ export async function openScene({
   const app = await beside(tokens);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    ...{ rig, control, asked, idle, app, url, troubles, beside },
+    rig,
+    control,
+    asked,
+    idle,
+    app,
+    url,
+    troubles,
+    beside,
     async close() {
       for (const each of apps) await each.close();
       await close();

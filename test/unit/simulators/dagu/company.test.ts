@@ -32,7 +32,10 @@ describe('four weeks of runs', () => {
     const starts = (name: string) =>
       state.dag(name).runs.map(({ madeAt }) => madeAt.toISOString().slice(0, 16));
     expect(starts('train_recommendations')).toEqual([
-      ...['2026-02-01T20:00', '2026-02-08T20:00', '2026-02-15T20:00', '2026-02-22T20:00'],
+      '2026-02-01T20:00',
+      '2026-02-08T20:00',
+      '2026-02-15T20:00',
+      '2026-02-22T20:00',
     ]);
     expect(starts('nightly_etl')).toHaveLength(28);
     expect(starts('nightly_etl').at(-1)).toBe('2026-03-01T02:10');

@@ -22,13 +22,24 @@ const busy = [...truth.issues.values()].find(
 const group = truth.groups.find((one) => one.members.length > 50);
 
 test.each([
-  ...['field', 'field/search', 'user/search?query=a', 'users/search', 'group/bulk', 'myself', 'serverInfo'],
-  ...['status', 'issuetype', 'priorityscheme?expand=priorities', `group/member?groupId=${group?.groupId}`],
+  'field',
+  'field/search',
+  'user/search?query=a',
+  'users/search',
+  'group/bulk',
+  'myself',
+  'serverInfo',
+  'status',
+  'issuetype',
+  'priorityscheme?expand=priorities',
+  `group/member?groupId=${group?.groupId}`,
   'project/search?expand=description,lead,url,issueTypes',
   'search/jql?jql=project=PAY&fields=*all&expand=changelog,names,schema',
   `user?accountId=${encodeURIComponent(truth.users[3]?.accountId ?? '')}`,
   ...['/changelog', '/comment', '/worklog', '?expand=changelog'].map((more) => `issue/{issueIdOrKey}${more}`),
-  ...['project/{projectIdOrKey}', '/rest/agile/1.0/board', '/rest/agile/1.0/board/{boardId}'],
+  'project/{projectIdOrKey}',
+  '/rest/agile/1.0/board',
+  '/rest/agile/1.0/board/{boardId}',
 ])('%s answers as the vendor documents it', async (place) => {
   const path = place.startsWith('/') ? place : `/rest/api/3/${place}`;
   const ids: Readonly<Record<string, string>> = { issue: busy?.id ?? '', project: 'PAY', board: '1' };

@@ -9,10 +9,13 @@ const start = async (options: AdsOptions = {}): Promise<void> => {
 };
 
 const good = {
-  ...{ name: 'nightly_1', granularity: 'DAY', dimensions: ['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME'] },
+  name: 'nightly_1',
+  granularity: 'DAY',
+  dimensions: ['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME'],
   metrics: ['SPEND', 'IMPRESSIONS_ON_SPOTIFY'],
   statuses: ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
-  ...{ report_start: '2026-06-20T00:00:00Z', report_end: '2026-06-29T00:00:00Z' },
+  report_start: '2026-06-20T00:00:00Z',
+  report_end: '2026-06-29T00:00:00Z',
 };
 const reports = () => `${ask.account}/async_reports`;
 const look = async (id: string) => (await ask.get(`${reports()}/${id}`)).body;

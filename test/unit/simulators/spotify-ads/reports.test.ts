@@ -12,8 +12,11 @@ const start = async (options: AdsOptions = {}): Promise<void> => {
 };
 
 const daily = (level: string, from: string, to: string, fields = ['SPEND', 'IMPRESSIONS']) => ({
-  ...{ entity_type: level, granularity: 'DAY', fields },
-  ...{ report_start: `${from}T00:00:00Z`, report_end: `${to}T00:00:00Z` },
+  entity_type: level,
+  granularity: 'DAY',
+  fields,
+  report_start: `${from}T00:00:00Z`,
+  report_end: `${to}T00:00:00Z`,
 });
 const report = () => `${ask.account}/aggregate_reports`;
 const owner = (): string => ask.account.slice('/ad_accounts/'.length);

@@ -49,46 +49,70 @@ const made = state.createDraft(id(state.accounts), 'Soon');
 state.update(id(state.campaigns), { status: 'PAUSED' });
 state.update(id(state.adSets), { budget: 9_007_199_254_740_995n, end: Date.parse('2027-01-01T00:00:00Z') });
 const names: Readonly<Record<string, string>> = {
-  ...{ ad_account_id: id(state.accounts), business_id: state.businesses[0]?.id ?? '' },
-  ...{ campaign_id: id(state.campaigns), ad_set_id: id(state.adSets), ad_id: id(state.ads) },
-  ...{ asset_id: id(state.assets), audience_id: id(state.audiences) },
-  ...{ draft_campaign_id: made.campaign, draft_ad_set_id: made.adSet, draft_ad_id: made.ad },
+  ad_account_id: id(state.accounts),
+  business_id: state.businesses[0]?.id ?? '',
+  campaign_id: id(state.campaigns),
+  ad_set_id: id(state.adSets),
+  ad_id: id(state.ads),
+  asset_id: id(state.assets),
+  audience_id: id(state.audiences),
+  draft_campaign_id: made.campaign,
+  draft_ad_set_id: made.adSet,
+  draft_ad_id: made.ad,
 };
 
 const queries: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>> = {
   '/ad_accounts/{ad_account_id}/aggregate_reports': {
-    ...{ entity_type: 'AD_SET', granularity: 'DAY', include_parent_entity: 'true' },
-    ...{ report_start: '2026-06-01T00:00:00Z', report_end: '2026-06-29T00:00:00Z' },
+    entity_type: 'AD_SET',
+    granularity: 'DAY',
+    include_parent_entity: 'true',
+    report_start: '2026-06-01T00:00:00Z',
+    report_end: '2026-06-29T00:00:00Z',
     fields: [...metrics.keys()],
   },
   '/ad_accounts/{ad_account_id}/insight_reports': {
-    ...{ insight_dimension: 'AGE', entity_ids: [names.campaign_id ?? ''], entity_ids_type: 'CAMPAIGN' },
+    insight_dimension: 'AGE',
+    entity_ids: [names.campaign_id ?? ''],
+    entity_ids_type: 'CAMPAIGN',
     fields: ['IMPRESSIONS', 'CLICKS', 'REVENUE'],
   },
 };
 const target = { geo_targets: { country_code: 'US' }, placements: ['MUSIC'] };
 const adSetBody = {
-  ...{ name: 'New set', campaign_id: names.campaign_id, start_time: '2026-07-01T00:00:00Z' },
-  ...{ budget: { micro_amount: 5_000_001, type: 'DAILY' }, asset_format: 'AUDIO', targets: target },
+  name: 'New set',
+  campaign_id: names.campaign_id,
+  start_time: '2026-07-01T00:00:00Z',
+  budget: { micro_amount: 5_000_001, type: 'DAILY' },
+  asset_format: 'AUDIO',
+  targets: target,
   bid_strategy: 'MAX_BID',
 };
 const adBody = {
-  ...{ name: 'New ad', ad_set_id: names.ad_set_id, tagline: 'Hear', advertiser_name: 'Northwind' },
+  name: 'New ad',
+  ad_set_id: names.ad_set_id,
+  tagline: 'Hear',
+  advertiser_name: 'Northwind',
   assets: { asset_id: names.asset_id, companion_asset_id: names.asset_id, logo_asset_id: names.asset_id },
   call_to_action: { key: 'SHOP_NOW', clickthrough_url: 'https://northwind.example/' },
 };
 const estimate = {
-  ...{ ad_account_id: names.ad_account_id, start_date: '2026-07-01T00:00:00Z', asset_format: 'AUDIO' },
-  ...{ objective: 'REACH', bid_strategy: 'MAX_BID', bid_micro_amount: 5_000_000 },
-  ...{
-    budget: { micro_amount: 1_000_000, type: 'DAILY', currency: 'USD' },
-    targets: target,
-    currency: 'USD',
-  },
+  ad_account_id: names.ad_account_id,
+  start_date: '2026-07-01T00:00:00Z',
+  asset_format: 'AUDIO',
+  objective: 'REACH',
+  bid_strategy: 'MAX_BID',
+  bid_micro_amount: 5_000_000,
+  budget: { micro_amount: 1_000_000, type: 'DAILY', currency: 'USD' },
+  targets: target,
+  currency: 'USD',
 };
 const report = {
-  ...{ name: 'report_1', granularity: 'DAY', dimensions: ['AD_NAME'], metrics: ['SPEND'] },
-  ...{ report_start: '2026-06-01T00:00:00Z', report_end: '2026-06-02T00:00:00Z' },
+  name: 'report_1',
+  granularity: 'DAY',
+  dimensions: ['AD_NAME'],
+  metrics: ['SPEND'],
+  report_start: '2026-06-01T00:00:00Z',
+  report_end: '2026-06-02T00:00:00Z',
 };
 const price = { ad_product: 'CONTENT', start_date: '2026-07-01T00:00:00Z', targets: target };
 const own = '/ad_accounts/{ad_account_id}';

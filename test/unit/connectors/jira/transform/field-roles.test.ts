@@ -20,8 +20,13 @@ interface Said {
 }
 
 const field = ({ id = 'customfield_1', name, english, type, items, key, custom = true }: Said) => ({
-  ...{ id, name, untranslated_name: english ?? null, custom },
-  ...{ schema_type: type ?? null, items_type: items ?? null, schema_custom: key ?? null },
+  id,
+  name,
+  untranslated_name: english ?? null,
+  custom,
+  schema_type: type ?? null,
+  items_type: items ?? null,
+  schema_custom: key ?? null,
 });
 
 // The words and keys are the vendor's. Reports: aprey10/open-poker#39, Qytera-Gmbh/cypress-xray-plugin#137.

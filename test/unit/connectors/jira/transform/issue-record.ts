@@ -82,11 +82,13 @@ export const fields: Fields = {
   versions: [{ id: '10099', name: '0.9', released: true, archived: true }],
   issuelinks: [
     {
-      ...{ id: '10200', outwardIssue: { id: '10064', key: 'PROJ-8', fields: { summary: 'other' } } },
+      id: '10200',
+      outwardIssue: { id: '10064', key: 'PROJ-8', fields: { summary: 'other' } },
       type: { id: '10000', name: 'Blocks', inward: 'is blocked by', outward: 'blocks' },
     },
     {
-      ...{ id: '10201', inwardIssue: { id: '10065', key: 'OTHER-9' } },
+      id: '10201',
+      inwardIssue: { id: '10065', key: 'OTHER-9' },
       type: { id: '10003', name: 'Relates', inward: 'relates to', outward: 'relates to' },
     },
   ],
@@ -109,8 +111,13 @@ export const fields: Fields = {
   customfield_10016: 5,
   customfield_10020: [
     {
-      ...{ id: 7, name: 'Sprint 7', state: 'active', boardId: 2, goal: 'ship' },
-      ...{ startDate: '2020-06-12T00:38:00.000Z', endDate: '2020-06-26T00:38:00.000Z' },
+      id: 7,
+      name: 'Sprint 7',
+      state: 'active',
+      boardId: 2,
+      goal: 'ship',
+      startDate: '2020-06-12T00:38:00.000Z',
+      endDate: '2020-06-26T00:38:00.000Z',
     },
   ],
   customfield_10030: null,
@@ -125,12 +132,21 @@ export const changelog = {
   histories: [
     history('10501', [
       {
-        ...{ field: 'status', fieldtype: 'jira', fieldId: 'status' },
-        ...{ from: '10021', fromString: '待办', to: '10022', toString: '进行中' },
+        field: 'status',
+        fieldtype: 'jira',
+        fieldId: 'status',
+        from: '10021',
+        fromString: '待办',
+        to: '10022',
+        toString: '进行中',
       },
       {
-        ...{ field: 'resolution', fieldtype: 'jira', fieldId: 'resolution' },
-        ...{ from: null, fromString: null, to: '10000' },
+        field: 'resolution',
+        fieldtype: 'jira',
+        fieldId: 'resolution',
+        from: null,
+        fromString: null,
+        to: '10000',
       },
     ]),
     history('10500', [

@@ -81,7 +81,10 @@ describe('fields', () => {
 
   it('keep the types of values and elements and their set-up, and nothing of how often they are used', () => {
     const schema = {
-      ...{ type: 'array', items: 'json', custom: 'com.pyxis.greenhopper.jira:gh-sprint', customId: 10020 },
+      type: 'array',
+      items: 'json',
+      custom: 'com.pyxis.greenhopper.jira:gh-sprint',
+      customId: 10020,
       configuration: { multiple: true },
     };
     const mapped = field(
@@ -142,15 +145,27 @@ describe('boards and sprints', () => {
     [null, null, null],
   ])('a board at %j is in the project %j and keeps its user', (location, project_id, _extra) => {
     expect(board({ id: 2, name: 'Board', type: 'scrum', location, canEdit: true }, {}).row).toEqual({
-      ...{ id: 2, name: 'Board', type: 'scrum', project_id, _extra },
+      id: 2,
+      name: 'Board',
+      type: 'scrum',
+      project_id,
+      _extra,
     });
   });
 
   it('a future sprint has no dates, is shown by the board that lists it and belongs to its original board', () => {
     const slice = { partition: { board_id: '2' } };
     expect(sprint({ id: 7, name: 'Sprint 7', state: 'FUTURE', originBoardId: 1 }, slice).row).toEqual({
-      ...{ id: 7, name: 'Sprint 7', state: 'future', board_id: 1, goal: null },
-      ...{ created_at: null, start_at: null, end_at: null, completed_at: null, _extra: null },
+      id: 7,
+      name: 'Sprint 7',
+      state: 'future',
+      board_id: 1,
+      goal: null,
+      created_at: null,
+      start_at: null,
+      end_at: null,
+      completed_at: null,
+      _extra: null,
     });
     expect(sprint({ id: 7, name: 'S', state: 'active' }, slice).row.board_id).toBeNull();
     expect(transformOf(tables.boardSprints)({ id: 7 }, slice).row).toEqual({ board_id: 2, sprint_id: 7 });
@@ -200,7 +215,9 @@ describe('statuses, types and priorities', () => {
     expect(status({ id: '3', name: 'S', scope: { type: 'GLOBAL' } }, {}).row.project_id).toBeNull();
     const type = { id: '1', name: 'Epic', subtask: false, hierarchyLevel: 1, scope };
     expect(transformOf(tables.issueTypes)(type, {}).row).toMatchObject({
-      ...{ hierarchy_level: 1, subtask: false, project_id: 10003 },
+      hierarchy_level: 1,
+      subtask: false,
+      project_id: 10003,
     });
     expect(transformOf(tables.priorities)({ id: '1', name: 'High', rank: 2 }, {}).row).toMatchObject({
       rank: 2,

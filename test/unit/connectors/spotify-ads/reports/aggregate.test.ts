@@ -125,7 +125,9 @@ const warehouse = (ads: number) =>
   lending({
     'ads.ad_accounts': [{ id: account }],
     'ads.report_entities': [
-      ...[entity('AD_ACCOUNT', account), entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1')],
+      entity('AD_ACCOUNT', account),
+      entity('CAMPAIGN', 'c1'),
+      entity('AD_SET', 's1'),
       ...Array.from({ length: ads }, (_, n) => entity('AD', id(n))),
     ],
     'ads.insight_questions': questions(entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1')),
@@ -379,8 +381,11 @@ describe('what lists do not show', () => {
     );
     const [whole] = platform.requests.filter(isUnlisted).map(queryOf);
     expect(Object.fromEntries(whole ?? [])).toMatchObject({
-      ...{ entity_type: 'AD', granularity: 'LIFETIME', limit: '50' },
-      ...{ report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-03T00:00:00Z' },
+      entity_type: 'AD',
+      granularity: 'LIFETIME',
+      limit: '50',
+      report_start: '2025-03-01T00:00:00Z',
+      report_end: '2025-03-03T00:00:00Z',
     });
     for (const filter of ['entity_ids', 'entity_ids_type', 'statuses', 'entity_status_type'])
       expect(whole?.has(filter), filter).toBe(false);
@@ -505,7 +510,9 @@ describe('an insight report', () => {
     );
     const given = lending({
       'ads.insight_questions': questions(
-        ...[entity('CAMPAIGN', 'c1'), entity('AD_SET', 's1'), entity('AD_SET', adSet)],
+        entity('CAMPAIGN', 'c1'),
+        entity('AD_SET', 's1'),
+        entity('AD_SET', adSet),
       ),
     });
     const values = (await statesOf(reports, given)).map(({ entity_id, rows }) =>

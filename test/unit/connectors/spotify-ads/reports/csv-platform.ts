@@ -98,7 +98,9 @@ export const openReports = ({ api, storage }: CsvPlatform, more: Partial<Reports
   const time = { random: () => 0.5, sleep: async (ms: number) => void slept.push(ms) };
   const reports = {
     ...reportsOf({ http, accountIds: [], concurrency: 4, note }, settings),
-    ...{ jobs: { ...time, now: () => new Date('2025-03-10T12:00:00Z') }, download: time, ...more },
+    jobs: { ...time, now: () => new Date('2025-03-10T12:00:00Z') },
+    download: time,
+    ...more,
   };
   return { reports, notes, slept, close: () => http.close() };
 };

@@ -18,16 +18,27 @@ const campaign = { ...texts('id name status objective delivery_goal_group purcha
 const adSet = {
   ...texts('id campaign_id name status category asset_format delivery_goal cost_model pacing'),
   ...texts('bid_strategy dataset_id mobile_app_id'),
-  ...{ budget: { micro_amount: 250_000_000, type: 'DAILY', currency: 'EUR' }, bid_micro_amount: 1 },
-  ...{ base_rate_micro_amount: 2, cost_modifiers: [{ rate: 1.5 }], promotion: { promotion_goal: 'ARTIST' } },
-  ...{ video_delivery_formats: ['OPT_IN'], slot_positions: ['FIRST'], skad_enabled: false, targets: {} },
-  ...{ frequency_caps: [], ...flight, ...times },
+  budget: { micro_amount: 250_000_000, type: 'DAILY', currency: 'EUR' },
+  bid_micro_amount: 1,
+  base_rate_micro_amount: 2,
+  cost_modifiers: [{ rate: 1.5 }],
+  promotion: { promotion_goal: 'ARTIST' },
+  video_delivery_formats: ['OPT_IN'],
+  slot_positions: ['FIRST'],
+  skad_enabled: false,
+  targets: {},
+  frequency_caps: [],
+  ...flight,
+  ...times,
 };
 const ad = {
   ...texts('id ad_set_id name status advertiser_name tagline'),
   assets: texts('asset_id companion_asset_id logo_asset_id canvas_asset_id'),
   call_to_action: texts('key text language clickthrough_url'),
-  ...{ weight: 1.5, catalog: {}, third_party_tracking: [], ...times },
+  weight: 1.5,
+  catalog: {},
+  third_party_tracking: [],
+  ...times,
 };
 
 const paused = texts('delivery pause_reason reject_reason');
@@ -42,7 +53,8 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
     {
       ...texts('id business_id name status status_reason currency_code country_code industry website'),
       ...texts('legal_entity_name tax_id ad_account_role'),
-      ...{ billing_address: { city: 'Berlin' }, ...times },
+      billing_address: { city: 'Berlin' },
+      ...times,
     },
   ],
   ['a campaign', entities.campaigns, campaign],
@@ -53,7 +65,12 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
     entities.assets,
     {
       ...texts('id name asset_subtype status url file_type aspect_ratio thumbnail_url'),
-      ...{ asset_type: 'VIDEO', archived: true, duration_ms: 30_000, width: 1, height: 2, has_audio: true },
+      asset_type: 'VIDEO',
+      archived: true,
+      duration_ms: 30_000,
+      width: 1,
+      height: 2,
+      has_audio: true,
       ...times,
     },
   ],
@@ -63,9 +80,17 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
     {
       ...texts('id name description subtype audience_category status seed_audience_id seed_audience_name'),
       ...texts('exposure_type contract_audience_id'),
-      ...{ type: 'LOOKALIKE', size: { min: 1, max: 9 }, sources: ['PIXEL'], lookalike_audience_ids: ['l'] },
-      ...{ datasets: [{ id: 'd' }], included_events: ['i'], excluded_events: ['o'], lookback_days: 30 },
-      ...{ campaign_ids: ['c'], ad_set_ids: ['s'], ...times },
+      type: 'LOOKALIKE',
+      size: { min: 1, max: 9 },
+      sources: ['PIXEL'],
+      lookalike_audience_ids: ['l'],
+      datasets: [{ id: 'd' }],
+      included_events: ['i'],
+      excluded_events: ['o'],
+      lookback_days: 30,
+      campaign_ids: ['c'],
+      ad_set_ids: ['s'],
+      ...times,
     },
   ],
   ['a category', entities.adCategories, texts('id name parent_category')],
@@ -75,14 +100,18 @@ const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, u
     {
       ...texts('change_id entity_type entity_id entity_name operation'),
       actor: texts('principal_id principal_type name email category'),
-      ...{ timestamp: times.created_at, changes: [] },
+      timestamp: times.created_at,
+      changes: [],
     },
   ],
   [
     'a draft campaign',
     entities.campaignDrafts,
     {
-      ...{ ...campaign, draft_hierarchy_version: 3, needs_advertiser_review: true, ad_account_id: 'acc' },
+      ...campaign,
+      draft_hierarchy_version: 3,
+      needs_advertiser_review: true,
+      ad_account_id: 'acc',
       ...texts('channel ad_product salesforce_opportunity salesforce_sales_order media_plan_id'),
       ...texts('modified_by_role'),
     },
@@ -200,7 +229,8 @@ describe('values of the source', () => {
 
   it('an unknown member of an object or of list elements is kept by its place and noted once by its path', () => {
     expect(adSetOf({ budget: { micro_amount: 1, cap: true } })).toMatchObject({
-      ...{ row: { _extra: '{"budget.cap":true}' }, notes: ['budget.cap: a field that is not known'] },
+      row: { _extra: '{"budget.cap":true}' },
+      notes: ['budget.cap: a field that is not known'],
     });
     const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
     const capped = adSetOf({ frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] });
@@ -240,7 +270,7 @@ describe('targeting', () => {
       rows({
         age_ranges: [{ min: 18, max: 24 }, { min: 65 }],
         genders: ['FEMALE', 'NON_BINARY', 'FEMALE'],
-        ...{ geo_targets: { country_code: 'DE', city_ids: ['1', '2'], postal_code_ids: ['US:73170'] } },
+        geo_targets: { country_code: 'DE', city_ids: ['1', '2'], postal_code_ids: ['US:73170'] },
         language: 'de',
         sensitive_topic_exclusions: {
           topics: [{ id: 'war', filter_option: 'LIMITED' }],
@@ -256,13 +286,24 @@ describe('targeting', () => {
         nothing: null,
       }),
     ).toEqual([
-      ...['age_ranges: 18-24', 'age_ranges: 65-', 'genders: FEMALE', 'genders: NON_BINARY'],
-      ...['geo_targets.country_code: DE', 'geo_targets.city_ids: 1', 'geo_targets.city_ids: 2'],
-      ...['geo_targets.postal_code_ids: US:73170', 'language: de'],
+      'age_ranges: 18-24',
+      'age_ranges: 65-',
+      'genders: FEMALE',
+      'genders: NON_BINARY',
+      'geo_targets.country_code: DE',
+      'geo_targets.city_ids: 1',
+      'geo_targets.city_ids: 2',
+      'geo_targets.postal_code_ids: US:73170',
+      'language: de',
       'sensitive_topic_exclusions.topics: war=LIMITED',
-      ...['sensitive_topic_exclusions.filter_option: STANDARD', 'user_day_parts: MONDAY 9-17'],
-      ...['user_day_parts: FRIDAY 9-17', 'user_day_parts: SUNDAY', 'audience_ids_exclusions: u'],
-      ...['new_dimension: {"odd":[1.5]}', 'nested.deeper.flag: true', 'nested.deeper.amount: 12'],
+      'sensitive_topic_exclusions.filter_option: STANDARD',
+      'user_day_parts: MONDAY 9-17',
+      'user_day_parts: FRIDAY 9-17',
+      'user_day_parts: SUNDAY',
+      'audience_ids_exclusions: u',
+      'new_dimension: {"odd":[1.5]}',
+      'nested.deeper.flag: true',
+      'nested.deeper.amount: 12',
     ]);
   });
 

@@ -25,8 +25,15 @@ describe('a row by day', () => {
     const names =
       '"entity_name": "Ad", "entity_status": "ACTIVE", "parent_entity": {"id": "s", "name": "Set", "status": null}';
     expect(mapDay(row(stat('SPEND', '12.34'), `, ${names}`)).row).toMatchObject({
-      ...{ entity_type: 'AD', entity_id: 'a', day: '2024-03-01', ad_account_id: 'acc', entity_name: 'Ad' },
-      ...{ entity_status: 'ACTIVE', parent_entity_id: 's', spend: '12.340000', _extra: null },
+      entity_type: 'AD',
+      entity_id: 'a',
+      day: '2024-03-01',
+      ad_account_id: 'acc',
+      entity_name: 'Ad',
+      entity_status: 'ACTIVE',
+      parent_entity_id: 's',
+      spend: '12.340000',
+      _extra: null,
     });
   });
 
@@ -99,7 +106,8 @@ describe('a count', () => {
     const notes = ['IMPRESSIONS: a fraction where a whole number was expected'];
     for (const literal of ['1.5', '0.30000000000000004', '9007199254740993.5'])
       expect(daily('IMPRESSIONS', literal)).toMatchObject({
-        ...{ row: { impressions: null, extra_metrics: `{"IMPRESSIONS":${literal}}` }, notes },
+        row: { impressions: null, extra_metrics: `{"IMPRESSIONS":${literal}}` },
+        notes,
       });
   });
 
@@ -135,7 +143,8 @@ describe('a count', () => {
   it('of another type is null, kept with the reason, noted', () => {
     const _extra = '{"stats[0].IMPRESSIONS":{"_raw":"many","_reason":"expected a number, got text"}}';
     expect(daily('IMPRESSIONS', '"many"')).toMatchObject({
-      ...{ row: { impressions: null, _extra }, notes: ['stats[].IMPRESSIONS: expected a number, got text'] },
+      row: { impressions: null, _extra },
+      notes: ['stats[].IMPRESSIONS: expected a number, got text'],
     });
   });
 });
@@ -251,7 +260,11 @@ describe('an insight', () => {
     { field_type: 'PURCHASES', field_value: -5 },
   ];
   const part = (insight_value: unknown, value = 5) => ({
-    ...{ id: 's', name: 'Set', status: 'ACTIVE', insight_value, stats: stats(value) },
+    id: 's',
+    name: 'Set',
+    status: 'ACTIVE',
+    insight_value,
+    stats: stats(value),
   });
   const answered = (...rows: readonly unknown[]) =>
     insights.transform({ ...asked, state: 'ok', rows }, slice);
@@ -261,8 +274,13 @@ describe('an insight', () => {
     expect(state).toEqual({ ...asked, ad_account_id: 'acc', state: 'ok', code: null });
     expect(children.snapshots).toMatchObject([
       {
-        ...{ entity_id: 's', dimension: 'AGE', value: '18-24', captured_on: '2024-03-05' },
-        ...{ impressions: 5, purchases: null, purchases_suppressed: true },
+        entity_id: 's',
+        dimension: 'AGE',
+        value: '18-24',
+        captured_on: '2024-03-05',
+        impressions: 5,
+        purchases: null,
+        purchases_suppressed: true,
       },
       { value: '25-34', impressions: 7 },
     ]);
@@ -301,14 +319,27 @@ describe('a row of a CSV report', () => {
 
   it('is known by the names of its columns, in any order and writing', () => {
     const cells = {
-      ...{ 'Ad Name': 'A', SPEND: '12.345678', ' impressions-on-spotify ': '1000', ad_set_name: 'S' },
-      ...{ Campaign_Name: 'C, "quoted"\nand broken', AD_ACCOUNT_CURRENCY: 'EUR' },
-      ...{ AD_COMPLETES: '900', PLAYED_TO_100: '899' },
+      'Ad Name': 'A',
+      SPEND: '12.345678',
+      ' impressions-on-spotify ': '1000',
+      ad_set_name: 'S',
+      Campaign_Name: 'C, "quoted"\nand broken',
+      AD_ACCOUNT_CURRENCY: 'EUR',
+      AD_COMPLETES: '900',
+      PLAYED_TO_100: '899',
     };
     const expected = {
-      ...{ ad_account_id: 'acc', day: '2024-03-01', campaign_name: 'C, "quoted"\nand broken' },
-      ...{ ad_set_name: 'S', ad_name: 'A', occurrence: 0, currency: 'EUR', spend: '12.345678' },
-      ...{ impressions: 1000, completes: 900, played_to_end: 899 },
+      ad_account_id: 'acc',
+      day: '2024-03-01',
+      campaign_name: 'C, "quoted"\nand broken',
+      ad_set_name: 'S',
+      ad_name: 'A',
+      occurrence: 0,
+      currency: 'EUR',
+      spend: '12.345678',
+      impressions: 1000,
+      completes: 900,
+      played_to_end: 899,
     };
     expect(csv(cells).row).toMatchObject(expected);
     expect(csv(Object.fromEntries(Object.entries(cells).reverse())).row).toEqual(csv(cells).row);
@@ -348,12 +379,20 @@ describe('a row of a CSV report', () => {
   it('is read as people write numbers', () => {
     const german = { SPEND: '1.212,50 €', CLICKS: '1 212', CTR: '12,5%', CPM: '--', IMPRESSIONS: 'N/A' };
     expect(csv(german).row).toMatchObject({
-      ...{ spend: '1212.500000', clicks: 1212, ctr: '0.125', cpm: null, impressions: null },
-      ...{ extra_metrics: null, _extra: null },
+      spend: '1212.500000',
+      clicks: 1212,
+      ctr: '0.125',
+      cpm: null,
+      impressions: null,
+      extra_metrics: null,
+      _extra: null,
     });
     const english = { SPEND: '(1,212.50)', CLICKS: '1,212', CTR: '0.125', REVENUE: 'USD 3.5' };
     expect(csv({ ...english, CURRENCY: 'USD' }).row).toMatchObject({
-      ...{ spend: '-1212.500000', clicks: 1212, ctr: '0.125', revenue: '3.500000' },
+      spend: '-1212.500000',
+      clicks: 1212,
+      ctr: '0.125',
+      revenue: '3.500000',
     });
   });
 
