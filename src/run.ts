@@ -1,6 +1,6 @@
 /** Runs a pipeline from a program, as the command line does. */
 import process from 'node:process';
-import type { Definition } from './config/pipeline.ts';
+import type { PipelineDefinition } from './config/pipeline.ts';
 import type { Connector } from './connectors/connector.ts';
 import type { Observe, RunReport } from './core/run.ts';
 
@@ -26,7 +26,7 @@ export interface RunOptions {
  * ended. Throws what ended it before it was a run: Misconfigured, Unreachable, AuthFailed, LockHeld.
  */
 export async function run(
-  what: string | Definition<Connector>,
+  what: string | PipelineDefinition<Connector>,
   options: RunOptions = {},
 ): Promise<RunReport> {
   const { does = 'sync', window, streams, env = process.env, cwd = process.cwd() } = options;

@@ -24,7 +24,7 @@ export async function grantReader(
   const isNew = !(await existingReader(pool, name));
   const password = isNew || newPassword ? crypto.randomBytes(24).toString('base64url') : undefined;
   const schemas = pii ? ['bi', 'bi_pii'] : ['bi'];
-  const missing = async () => (await pool.query<Missing>(whatIsMissing, [name, schemas])).rows;
+  const missing = async () => (await pool.query<MissingGrant>(whatIsMissing, [name, schemas])).rows;
   const reasons = new Map<string, string>();
   const done: string[] = [];
   const run = async (statement: string): Promise<void> => {
@@ -54,7 +54,7 @@ export async function grantReader(
   };
 }
 
-interface Missing {
+interface MissingGrant {
   readonly statement: string;
   /** Whether it changes nothing that other programs may rely on. */
   readonly isOurs: boolean;

@@ -1,7 +1,7 @@
 /** How values of Postgres are kept in Parquet: exactly, or as text. */
 import type { SchemaElement } from 'hyparquet-writer';
 
-export type Value = boolean | number | bigint | string;
+export type ParquetValue = boolean | number | bigint | string;
 
 /** How the values of a type are kept. */
 export interface Encoding {
@@ -9,7 +9,7 @@ export interface Encoding {
   /** What to select of a column. */
   readonly select: (column: string) => string;
   /** From the text that Postgres writes of it. */
-  readonly parse: (text: string) => Value;
+  readonly parse: (text: string) => ParquetValue;
   /** Of integers and decimals, which are kept as integers: digits after the point. */
   readonly scale?: number;
 }

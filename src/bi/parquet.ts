@@ -4,17 +4,17 @@ import { zstdCompressSync } from 'node:zlib';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { ClientBase } from 'pg';
 import { makeDirectory } from '../core/make-directory.ts';
-import { decimalOf, type Encoding, encodingOf, type Value } from './parquet-types.ts';
+import { decimalOf, type Encoding, encodingOf, type ParquetValue } from './parquet-types.ts';
 import { dayOf, type Writing, type Written } from './views.ts';
 
 /** Values as Postgres writes them. */
-type Row = readonly (string | null)[];
+type TextRow = readonly (string | null)[];
 
 /** A column with the values that are held of it, and the sum of all. */
-interface Column {
+interface ParquetColumn {
   readonly name: string;
   readonly encoding: Encoding;
-  held: (Value | null)[];
+  held: (ParquetValue | null)[];
   sum: bigint;
 }
 
@@ -28,7 +28,7 @@ const noMonth = 'month=__HIVE_DEFAULT_PARTITION__';
 export async function writeParquet(writing: Writing): Promise<Written> {
   const { client, view, where, signal } = writing;
   const encodings = view.columns.map(({ name, type }) => ({ name, encoding: encodingOf(type) }));
-  const columns = encodings.map((one): Column => ({ ...one, held: [], sum: 0n }));
+  const columns = encodings.map((one): ParquetColumn => ({ ...one, held: [], sum: 0n }));
   const hasMonths = dayOf(view) === 'date_day';
   const month = hasMonths ? `coalesce('month=' || to_char(date_day, 'YYYY-MM'), '${noMonth}')` : `''`;
   const list = view.columns.map(({ id }, at) => columns[at]?.encoding.select(id));
@@ -85,12 +85,12 @@ class ParquetFile {
   readonly part: string;
   /** Below the folder of the export. */
   readonly path: string;
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly ParquetColumn[];
   readonly #writer: ParquetWriter;
   #held = 0;
   #bytes = 0;
 
-  constructor({ folder, view, version }: Writing, part: string, columns: readonly Column[]) {
+  constructor({ folder, view, version }: Writing, part: string, columns: readonly ParquetColumn[]) {
     this.part = part;
     this.path = path.posix.join(view.name, part, 'data.parquet');
     this.#columns = columns;
@@ -104,7 +104,7 @@ class ParquetFile {
     });
   }
 
-  add(row: Row): void {
+  add(row: TextRow): void {
     this.#columns.forEach((column, at) => {
       const text = row[at] ?? null;
       const value = text === null ? null : column.encoding.parse(text);
@@ -132,7 +132,7 @@ class ParquetFile {
   }
 }
 
-const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
+const schemaOf = (columns: readonly ParquetColumn[]): SchemaElement[] => [
   { name: 'root', num_children: columns.length },
   ...columns.map(({ name, encoding }) => ({
     name,

@@ -1,5 +1,5 @@
 /** What the reporting schema is told by the configuration: the bodies of functions in schema `ops` that its views call. */
-import type { Settings } from '../warehouse/tables.ts';
+import type { ViewSettings } from '../warehouse/tables.ts';
 
 /** The configuration of reports. */
 export interface Reporting {
@@ -19,7 +19,7 @@ export interface Reporting {
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** For `migrate`, which replaces the functions that differ and then makes the stored facts anew. */
-export const settingsOf = (reporting: Reporting): Settings => ({
+export const settingsOf = (reporting: Reporting): ViewSettings => ({
   'reporting_time_zone() returns text': literal(reporting.timeZone),
   'reporting_currency() returns text':
     reporting.currency === undefined ? 'null::text' : literal(reporting.currency),

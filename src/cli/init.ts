@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { misconfigured, readConfig } from '../config/config.ts';
-import { type Definition, type PipelineOptions, pipeline } from '../config/pipeline.ts';
+import { type PipelineDefinition, type PipelineOptions, pipeline } from '../config/pipeline.ts';
 import { folderOf, pipelineFiles, shippedPipelines } from '../config/pipeline-files.ts';
 import { env, type Setting, secret, setting, variableOf } from '../config/settings.ts';
 import { SourceReader } from '../config/source-reader.ts';
@@ -45,8 +45,9 @@ export const init: Verb<Options> = async (context, { source, name, set = [] }) =
   return print(context, { file, created, pipeline: ours.name, files, check, next }, blocks, check.exitCode);
 };
 
-const pipelinesOf = (files: readonly { readonly definition: Definition<Connector> }[]): readonly Declared[] =>
-  files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
+const pipelinesOf = (
+  files: readonly { readonly definition: PipelineDefinition<Connector> }[],
+): readonly Declared[] => files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
 
 /** A source that is being set up. */
 interface Draft {

@@ -13,7 +13,7 @@ import { openRunner } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { openControl } from '../scheduler/control.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
-import type { Catalogue, KnownDag } from '../scheduler/run-request.ts';
+import type { DagCatalogue, KnownDag } from '../scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
@@ -157,7 +157,7 @@ function callbacks(config: Settings, outbound: Outbound): Callbacks {
 }
 
 /** What `serve` can run: every pipeline, and `nightly` over several of them. Sends nothing to the sources. */
-async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
+async function catalogueOf(config: Settings, version: string): Promise<DagCatalogue> {
   const ready = lookup.configured(config).map(({ name }) => name);
   const reconciled = lookup.reconciled(config);
   type Known = Pick<lookup.Pipeline, 'name' | 'about' | 'jobs'>;

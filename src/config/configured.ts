@@ -50,7 +50,7 @@ export function configuredOf<C extends Configurable>(
   );
   for (const each of found) checkPipeline(from, each, found);
   const nightly = nightlyOf(from, files, defaults, found);
-  const turnOf = ({ options: { name } }: Found<C>) =>
+  const turnOf = ({ options: { name } }: DefinedPipeline<C>) =>
     nightly.pipelines.includes(name) ? nightly.pipelines.indexOf(name) : nightly.pipelines.length;
   const pipelines = found
     .filter(({ options }) => isSource(options.source))
@@ -74,7 +74,7 @@ export function configuredOf<C extends Configurable>(
   return { pipelines, nightly };
 }
 
-interface Found<C extends Configurable> {
+interface DefinedPipeline<C extends Configurable> {
   readonly file: string;
   readonly options: PipelineOptions<C>;
 }
@@ -97,8 +97,8 @@ const checkHandoff = (from: Variables, file: string, handoff: OnSuccess | undefi
 
 function checkPipeline<C extends Configurable>(
   from: Variables,
-  { file, options }: Found<C>,
-  all: readonly Found<C>[],
+  { file, options }: DefinedPipeline<C>,
+  all: readonly DefinedPipeline<C>[],
 ): void {
   const { name, source } = options;
   checkKeys(from, file, options, pipelineKeys);
@@ -135,7 +135,7 @@ function nightlyOf<C extends Configurable>(
   from: Variables,
   files: readonly PipelineFile<C>[],
   defaults: Defaults,
-  all: readonly Found<C>[],
+  all: readonly DefinedPipeline<C>[],
 ): Nightly {
   const [one, another] = files.filter(({ definition }) => definition.is === 'nightly');
   if (another !== undefined)

@@ -5,13 +5,13 @@ import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Misconfigured, saidBy } from '../core/errors.ts';
-import type { Configurable, Definition } from './pipeline.ts';
+import type { Configurable, PipelineDefinition } from './pipeline.ts';
 import type { Variables } from './variables.ts';
 
 /** What a file exports, and how it is named to the user: relative to the working directory where it lies below. */
 export interface PipelineFile<C extends Configurable = Configurable> {
   readonly file: string;
-  readonly definition: Definition<C>;
+  readonly definition: PipelineDefinition<C>;
 }
 
 type Files<C extends Configurable> = Promise<readonly PipelineFile<C>[]>;

@@ -1,6 +1,6 @@
 /** What a pipeline file says: plain data, which `readConfig` checks. */
 import type { OnSuccess } from '../core/dag-engine.ts';
-import type { Given, Settings, ValuesOf } from './settings.ts';
+import type { GivenValues, Settings, ValuesOf } from './settings.ts';
 
 /** A time that comes again. Five cron fields, read in the IANA time zone: data windows do not depend on it, only the start does. */
 export interface Schedule {
@@ -40,7 +40,7 @@ export interface Configurable<S extends Settings = Settings> {
 /** A connector with its settings, as calling it gives them. */
 export interface SourceOf<C extends Configurable> {
   readonly connector: C;
-  readonly given: Given;
+  readonly given: GivenValues;
   /** All settings come from variables that begin with it, e.g. TRACKER; without any the pipeline is not configured. */
   readonly prefix?: string;
 }
@@ -81,15 +81,18 @@ export interface NightlyOptions {
   readonly onSuccess?: OnSuccess;
 }
 
-export type Definition<C extends Configurable = Configurable> =
+export type PipelineDefinition<C extends Configurable = Configurable> =
   | (PipelineOptions<C> & { readonly is: 'pipeline' })
   | (NightlyOptions & { readonly is: 'nightly' });
 
 /** Declares a pipeline, e.g. as the default export of `pipelines/tracker.ts`. */
-export const pipeline = <C extends Configurable>(options: PipelineOptions<C>): Definition<C> => ({
+export const pipeline = <C extends Configurable>(options: PipelineOptions<C>): PipelineDefinition<C> => ({
   ...options,
   is: 'pipeline',
 });
 
 /** Declares when several pipelines run together, e.g. as the default export of `pipelines/nightly.ts`. */
-export const nightly = (options: NightlyOptions = {}): Definition<never> => ({ ...options, is: 'nightly' });
+export const nightly = (options: NightlyOptions = {}): PipelineDefinition<never> => ({
+  ...options,
+  is: 'nightly',
+});

@@ -85,7 +85,7 @@ export type GivenOf<S extends Settings> = {
   readonly [K in keyof S as S[K]['isRequired'] extends true ? never : K]?: GivenFor<ValuesOf<S>[K]>;
 };
 
-export type Given = Readonly<Record<string, unknown>>;
+export type GivenValues = Readonly<Record<string, unknown>>;
 
 export const isVariable = (given: unknown): given is Variable =>
   typeof given === 'object' && given !== null && typeof Reflect.get(given, 'variable') === 'string';

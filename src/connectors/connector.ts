@@ -121,10 +121,10 @@ export function defineConnector<const S extends Settings>(
   });
 }
 
-type Values = Readonly<Record<string, unknown>>;
+type SettingValues = Readonly<Record<string, unknown>>;
 
 /** How the source of a configured pipeline is read. */
-export const readingOf = (connector: Connector, values: Values): ReadingOptions => ({
+export const readingOf = (connector: Connector, values: SettingValues): ReadingOptions => ({
   lookbackMs: 0,
   createdWindowMs: 0,
   historyStart: new Date(0),
@@ -134,7 +134,7 @@ export const readingOf = (connector: Connector, values: Values): ReadingOptions 
 });
 
 /** Opens the source of a configured pipeline. Sends nothing yet. Throws Misconfigured. */
-export async function openSource(connector: Connector, values: Values, options: OpenOptions) {
+export async function openSource(connector: Connector, values: SettingValues, options: OpenOptions) {
   const { pipeline, version, proxies, observe, onHttp, budget, retry } = options;
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {

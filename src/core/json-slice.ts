@@ -41,13 +41,13 @@ const elementIn = (raw: Buffer, index: number): Buffer | undefined => {
 
 /** The path of a part within a record, found as the same value; undefined where the record does not hold it. Any depth. */
 export const pathOf = (record: unknown, part: unknown): JsonPath | undefined => {
-  type Place = { readonly value: unknown; readonly step?: string | number; readonly within?: Place };
-  const open: Place[] = [{ value: record }];
+  type OpenPart = { readonly value: unknown; readonly step?: string | number; readonly within?: OpenPart };
+  const open: OpenPart[] = [{ value: record }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const { value } = place;
     if (value === part) {
       const path: (string | number)[] = [];
-      for (let at: Place | undefined = place; at?.step !== undefined; at = at.within) path.push(at.step);
+      for (let at: OpenPart | undefined = place; at?.step !== undefined; at = at.within) path.push(at.step);
       return path.reverse();
     }
     if (typeof value !== 'object' || value === null) continue;

@@ -24,28 +24,28 @@ import * as core from './table.ts';
 type Read<V> = (r: Reading, record: JsonObject, given: Row) => V;
 
 /** A column with the way in which its value is read. */
-export interface Source<V extends Value = Value> extends Column<V> {
+export interface SourceColumn<V extends Value = Value> extends Column<V> {
   /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`; `isNoted`: see `noted` of the table. */
   readonly reader: (prefix: string, isNoted?: boolean) => Read<V>;
   /** Paths of the members of the record that it reads, e.g. `priority.id`. */
   readonly members: readonly string[];
-  key(): Source<V>;
-  nullable(): Source<V | null>;
-  default(sql: string): Source<V>;
-  oneOf<const T extends string>(...values: readonly T[]): Source<T>;
+  key(): SourceColumn<V>;
+  nullable(): SourceColumn<V | null>;
+  default(sql: string): SourceColumn<V>;
+  oneOf<const T extends string>(...values: readonly T[]): SourceColumn<T>;
 }
 
 /**
  * A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks.
  */
-export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> =>
+export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): SourceColumn<V> =>
   sourceOf(column, members, () => read);
 
 const sourceOf = <V extends Value>(
   column: Column<V>,
   members: string,
-  reader: Source<V>['reader'],
-): Source<V> => ({
+  reader: SourceColumn<V>['reader'],
+): SourceColumn<V> => ({
   ...column,
   reader,
   members: members.split(' ').filter((path) => path !== ''),
@@ -54,7 +54,7 @@ const sourceOf = <V extends Value>(
   default: (sql) => sourceOf(column.default(sql), members, reader),
   // The row is checked against the words, whatever reads it.
   oneOf: <const T extends string>(...values: readonly T[]) =>
-    sourceOf(column.oneOf(...values), members, reader as Source<never>['reader']),
+    sourceOf(column.oneOf(...values), members, reader as SourceColumn<never>['reader']),
 });
 
 /**
@@ -76,7 +76,7 @@ export const kind =
     optional: ReadMember<V | null>,
     required: ReadMember<V | null> = optional,
   ) =>
-  <P extends string>(path: P, about: string): Source<At<P, V>> => {
+  <P extends string>(path: P, about: string): SourceColumn<At<P, V>> => {
     const ways = path.split('|');
     const isOptional = ways.at(-1)?.includes('?') === true;
     const reader = (prefix: string, isNoted = false): Read<V | null> => {
@@ -91,7 +91,7 @@ export const kind =
     const members = path.replaceAll('?', '').replaceAll('|', ' ');
     const plain = column(about);
     // `At` says by the path's type what `isOptional` says by its text.
-    return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
+    return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as SourceColumn<At<P, V>>;
   };
 
 /** Reads the first of the members that is filled; others beside it are kept and noted. */
@@ -140,7 +140,7 @@ const lowerCase =
 const upperCase: ReadMember<string | null> = (...at) => values.text(...at)?.toUpperCase() ?? null;
 
 /** A column of the owner's key that a record may repeat; another owner that it names is kept and noted. */
-const owner = (name: string, about: string): Source<string> =>
+const owner = (name: string, about: string): SourceColumn<string> =>
   from(core.text(about), name, (r, record, { [name]: owner }) => {
     if (typeof owner !== 'string') throw new TypeError(`the slice has no partition key ${name}`);
     const named = own(record, name) ?? owner;
@@ -186,7 +186,7 @@ export interface RecordTable extends DeclaredTable {
   readonly noun: string;
   /** Names of the record's own members that columns read. */
   readonly members: ReadonlySet<string>;
-  /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
+  /** The row of a record; `given` has the values of columns that are no `SourceColumn`. Throws `BadData`. */
   rowOf(r: Reading, record: JsonObject, given?: Row): Row;
   /** The same table with these options, too. */
   with(options: RecordTableOptions): RecordTable;
@@ -208,18 +208,24 @@ export interface RecordTableOptions extends core.TableOptions {
   readonly noun?: string;
 }
 
-type ReadingOptions = Pick<RecordTableOptions, 'ignored' | 'ignoredEverywhere' | 'prefix' | 'noted'>;
+type RecordReadingOptions = Pick<RecordTableOptions, 'ignored' | 'ignoredEverywhere' | 'prefix' | 'noted'>;
 
 const membersOf = (content: core.Columns): readonly string[] =>
-  Object.values<Column | Source>(content).flatMap((column) => ('members' in column ? column.members : []));
+  Object.values<Column | SourceColumn>(content).flatMap((column) =>
+    'members' in column ? column.members : [],
+  );
 
 /**
  * The reader of some columns, without `_extra`: gives a new object for each record. What no column reads and `ignored`
  * does not name is kept.
  */
-export const readerOf = (content: core.Columns, options: ReadingOptions, more: readonly string[] = []) => {
+export const readerOf = (
+  content: core.Columns,
+  options: RecordReadingOptions,
+  more: readonly string[] = [],
+) => {
   const { ignored = '', ignoredEverywhere = [], prefix = '', noted = false } = options;
-  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
+  const columns = Object.entries<Column | SourceColumn>(content).map(([column, source]) => ({
     column,
     read: 'reader' in source ? source.reader(prefix, noted) : undefined,
     isRequired: source.isNullable !== true,

@@ -69,7 +69,7 @@ export type StreamStatus =
   | 'attention';
 
 /** What a stream or a run came to. */
-interface Report {
+interface ReportTotals {
   readonly counts: Counts;
   /** Rows removed or tombstoned. */
   readonly deleted: number;
@@ -80,7 +80,7 @@ interface Report {
   readonly passesAfterMs?: number | undefined;
 }
 
-export interface StreamReport extends Report {
+export interface StreamReport extends ReportTotals {
   readonly stream: string;
   readonly status: StreamStatus;
   readonly receipt: Receipt;
@@ -89,7 +89,7 @@ export interface StreamReport extends Report {
   readonly reason?: string | undefined;
 }
 
-export interface RunReport extends Report {
+export interface RunReport extends ReportTotals {
   /** `ops.runs.run_id`; null for a dry run. */
   readonly runId: string | null;
   readonly pipeline: string;

@@ -141,7 +141,7 @@ export interface WalkEnd {
 }
 
 /** A slice being read: what the engine pulls, page by page. The next page may be fetched while the consumer works on this one. */
-export interface Reading {
+export interface SliceReading {
   readonly pages: AsyncGenerator<Page, WalkEnd, void>;
   /** Identity of a record, for rejects. Must not throw; '' if there is none. */
   readonly id: (record: Json) => string;
@@ -224,7 +224,7 @@ export interface SliceContext {
  * A job at the source whose result is fetched later. creating (asked for, the answer is not known: it may or
  * may not exist) · submitted (has an id) · ready · failed · expired · abandoned.
  */
-export interface Job {
+export interface ReportJob {
   readonly id: string | undefined;
   readonly status: 'creating' | 'submitted' | 'ready' | 'failed' | 'expired' | 'abandoned';
   readonly submittedAt: Date | undefined;
@@ -235,13 +235,13 @@ export interface Job {
 /** The jobs of one slice; every call is durable when it returns. */
 export interface JobLedger {
   /** The newest job of the slice, from this run or one before it; undefined if none was created yet. */
-  current(): Promise<Job | undefined>;
+  current(): Promise<ReportJob | undefined>;
   /** Says, before it is asked for, that one is created. `request`: what is asked, as text for people. */
   creating(request: string): Promise<unknown>;
   /** The newest job has this id now. */
   submitted(id: string): Promise<unknown>;
   /** The newest job's state changed. */
-  became(status: Job['status'], reason?: string): Promise<unknown>;
+  became(status: ReportJob['status'], reason?: string): Promise<unknown>;
 }
 
 /** What decides, besides the record, which rows it becomes. */
@@ -323,7 +323,11 @@ type ReadsSlice =
       readonly read?: never;
     }
   | {
-      readonly read: (slice: Slice, context: SliceContext, signal: AbortSignal) => Promise<Reading> | Reading;
+      readonly read: (
+        slice: Slice,
+        context: SliceContext,
+        signal: AbortSignal,
+      ) => Promise<SliceReading> | SliceReading;
       readonly pages?: never;
     };
 

@@ -111,7 +111,7 @@ export interface TableOptions {
   readonly afterLoad?: Columns;
   /** Columns and condition of each index besides the primary key, e.g. `(source_id, issue_id)`. */
   readonly indexes?: readonly string[];
-  readonly partitions?: Partitions;
+  readonly partitions?: PartitionRanges;
   /** Rows of about 2 to 8 kB: without this Postgres compresses each of them twice, once staged and once here. */
   readonly wide?: true;
 }
@@ -168,7 +168,7 @@ export interface Child<R extends Row = Row> {
 }
 
 /** Ranges of a partitioned table: whole years or months, both ends included. Rows outside of them go to a default partition. */
-export interface Partitions {
+export interface PartitionRanges {
   /** A date or timestamptz column of the key. */
   readonly by: string;
   readonly each: 'year' | 'month';

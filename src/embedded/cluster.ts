@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { codeOf, Misconfigured, Unreachable } from '../core/errors.ts';
 import { minutes, seconds } from '../core/time.ts';
-import type { Settings } from '../warehouse/settings.ts';
+import type { ServerSettings } from '../warehouse/settings.ts';
 import { type Identity, type Native, type Program, program } from './native.ts';
 
 export interface Cluster {
@@ -104,7 +104,7 @@ export async function make(cluster: Cluster, password: string, signal?: AbortSig
  * not keep it alive. A start that is aborted once the server is launched leaves a server that `running` finds.
  * @param port the TCP port of 127.0.0.1; an adopted server keeps its own
  */
-export async function start(cluster: Cluster, port: number, settings: Settings, signal?: AbortSignal) {
+export async function start(cluster: Cluster, port: number, settings: ServerSettings, signal?: AbortSignal) {
   const { data, log } = cluster;
   let launched: ChildProcess | undefined;
   for (const begun = performance.now(); performance.now() - begun < startMs; await sleep(10)) {
@@ -129,7 +129,7 @@ export async function start(cluster: Cluster, port: number, settings: Settings, 
   throw failed(cluster, 'did not become ready in ten minutes');
 }
 
-function launch({ native, as, data, log }: Cluster, port: number, settings: Settings): ChildProcess {
+function launch({ native, as, data, log }: Cluster, port: number, settings: ServerSettings): ChildProcess {
   if (fs.existsSync(log)) fs.renameSync(log, `${log}.1`);
   const out = fs.openSync(log, 'w', 0o600);
   // Without a socket directory: its path would be too long in many checkouts.

@@ -36,7 +36,7 @@ interface EmbeddedOptions {
   readonly signal?: AbortSignal;
 }
 
-type Options = Required<Pick<EmbeddedOptions, 'notice'>> & EmbeddedOptions;
+type CompleteOptions = Required<Pick<EmbeddedOptions, 'notice'>> & EmbeddedOptions;
 
 /** Longer than a start may take. */
 const lockMs = minutes(12);
@@ -92,7 +92,12 @@ async function stopIfLast(cluster: Cluster): Promise<void> {
 }
 
 /** Makes and starts what is missing. The result ends `use`. */
-async function open(inside: string, cluster: Cluster, use: Held, options: Options): Promise<Embedded> {
+async function open(
+  inside: string,
+  cluster: Cluster,
+  use: Held,
+  options: CompleteOptions,
+): Promise<Embedded> {
   const { data, log } = cluster;
   const password = passwordIn(path.join(inside, 'password'), data);
   await make(cluster, password, options.signal);
@@ -188,7 +193,7 @@ function passwordIn(file: string, data: string): string {
 }
 
 /** Starts or adopts the server at the remembered port, or at a new one if another program has taken that. Gives the port. */
-async function serve(cluster: Cluster, { notice, signal }: Options): Promise<number> {
+async function serve(cluster: Cluster, { notice, signal }: CompleteOptions): Promise<number> {
   const portFile = beside(cluster, 'port');
   const kept = textOf(portFile);
   let port = Number(kept);
@@ -206,7 +211,7 @@ async function serve(cluster: Cluster, { notice, signal }: Options): Promise<num
  * Until `over`, starts the server again when it has died (out of memory, perhaps): else a command that runs for months would wait for ever. A
  * failed try is said once, and made again a minute later, because each may replay the whole log.
  */
-async function watch(cluster: Cluster, port: number, { notice, signal }: Options, over: AbortSignal) {
+async function watch(cluster: Cluster, port: number, { notice, signal }: CompleteOptions, over: AbortSignal) {
   const ending = signal ? AbortSignal.any([over, signal]) : over;
   for (let pauseMs = seconds(1); !ending.aborted; ) {
     await sleep(pauseMs, undefined, { signal: ending, ref: false }).catch(() => undefined);

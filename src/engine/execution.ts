@@ -22,7 +22,7 @@ import { pruneWalks } from './state/walk-state.ts';
 type Body = (run: Run) => Promise<void>;
 
 /** A run whose source was not asked yet. */
-type Begun = Omit<Run, 'clock' | 'now' | 'rejections' | 'writers' | 'slot' | 'loads'>;
+type OpenedRun = Omit<Run, 'clock' | 'now' | 'rejections' | 'writers' | 'slot' | 'loads'>;
 
 /**
  * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work,
@@ -52,7 +52,7 @@ export async function withRun(
     const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
     const stop = (reason: unknown): void => ending.abort(reason);
     const of = { runId, sourceId, pipeline, kind, deps, db };
-    const begun: Begun = { ...of, lease, signal, stop, warehouseNow, reports: new Map() };
+    const begun: OpenedRun = { ...of, lease, signal, stop, warehouseNow, reports: new Map() };
     const moved = `${pipeline} was ${movedFrom} until now and is ${source.baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
     if (movedFrom !== null) tell(begun, 'warn', moved);
     const error = await work(begun, body);
@@ -115,7 +115,7 @@ function startTimers(
 }
 
 /** Runs the body. Gives the error that ended the run, if one did. */
-async function work(begun: Begun, body: Body): Promise<unknown> {
+async function work(begun: OpenedRun, body: Body): Promise<unknown> {
   const { lease, signal } = begun;
   try {
     await body(await openRun(begun));
@@ -130,7 +130,7 @@ async function work(begun: Begun, body: Body): Promise<unknown> {
   }
 }
 
-async function openRun(begun: Begun): Promise<Run> {
+async function openRun(begun: OpenedRun): Promise<Run> {
   const { deps, signal } = begun;
   const { clock, dialect, tokenEnds } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
@@ -148,7 +148,7 @@ async function openRun(begun: Begun): Promise<Run> {
 }
 
 function reportOf(
-  { deps: { source }, runId, pipeline, kind, reports }: Begun,
+  { deps: { source }, runId, pipeline, kind, reports }: OpenedRun,
   error: unknown,
   started: number,
 ): RunReport {
@@ -200,7 +200,7 @@ function outcomeOf(
   };
 }
 
-async function tidy(begun: Begun): Promise<void> {
+async function tidy(begun: OpenedRun): Promise<void> {
   const { db, sourceId, deps } = begun;
   await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch((error) =>
     tell(begun, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`),

@@ -4,7 +4,7 @@ import { chosenStreams, type RunDeps } from './context/deps.ts';
 import type { WalkPlan } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { type Planning, planOf, type Request, stateOf } from './sync/plan.ts';
+import { type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
 
 /** How a plan is called, by the field of its window. */
 const modes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
@@ -36,7 +36,7 @@ const pageSize = 100;
  */
 export async function plan(
   deps: RunDeps,
-  { streams, full = false, window }: Partial<Request> & { readonly streams?: readonly string[] },
+  { streams, full = false, window }: Partial<SyncRequest> & { readonly streams?: readonly string[] },
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
   const { signal, source, warehouse } = deps;

@@ -8,17 +8,22 @@ import { leavingOut } from './context/deps.ts';
 import { inRun, type Problem, type Run, type StreamRun, tell } from './context/run-context.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import { planStream, type Request, syncChanges, syncDays, syncList } from './sync/plan.ts';
+import { planStream, type SyncRequest, syncChanges, syncDays, syncList } from './sync/plan.ts';
 import { confirmed, outcomeOf } from './verify.ts';
 
 /** Waits until the named streams of this run are done. */
-type Ready = (names: readonly string[]) => Promise<void>;
+type AwaitStreams = (names: readonly string[]) => Promise<void>;
 
 /**
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Throws only
  * what ends the run.
  */
-export const runStream = (run: Run, stream: Stream, request: Request, ready: Ready): Promise<void> =>
+export const runStream = (
+  run: Run,
+  stream: Stream,
+  request: SyncRequest,
+  ready: AwaitStreams,
+): Promise<void> =>
   inRun(run, stream, async (of) => {
     try {
       const problem = await read(of, request);
@@ -32,7 +37,7 @@ export const runStream = (run: Run, stream: Stream, request: Request, ready: Rea
   });
 
 /** Reads what the stream needs in this run. Gives what kept it from being complete. */
-async function read(of: StreamRun, request: Request): Promise<Problem | undefined> {
+async function read(of: StreamRun, request: SyncRequest): Promise<Problem | undefined> {
   const { stream } = of;
   // A stream after one that was stopped knows its owners only in part.
   of.signal.throwIfAborted();
@@ -44,7 +49,7 @@ async function read(of: StreamRun, request: Request): Promise<Problem | undefine
 }
 
 /** The problem of a stream whose endpoint is missing or closed, by the policy. */
-async function refused(of: StreamRun, ready: Ready, error: Missing | Forbidden): Promise<Problem> {
+async function refused(of: StreamRun, ready: AwaitStreams, error: Missing | Forbidden): Promise<Problem> {
   const { stream, deps, db, sourceId, pipeline } = of;
   const isMissing = error instanceof Missing;
   const message = saidBy(error) + (isMissing ? '' : `; ${leavingOut(deps, stream)}`);
@@ -71,7 +76,7 @@ async function refused(of: StreamRun, ready: Ready, error: Missing | Forbidden):
 }
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
-async function afterwards(of: StreamRun, ready: Ready, isInPart: boolean): Promise<void> {
+async function afterwards(of: StreamRun, ready: AwaitStreams, isInPart: boolean): Promise<void> {
   const { stream, clock = new Date() } = of;
   for (const { sql, after = [], evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
@@ -82,12 +87,12 @@ async function afterwards(of: StreamRun, ready: Ready, isInPart: boolean): Promi
 }
 
 /** What a statement of a stream returns about what it did. */
-type Written = { warning?: unknown; inserted?: string; updated?: string; deleted?: string };
+type WrittenCounts = { warning?: unknown; inserted?: string; updated?: string; deleted?: string };
 
 /** Runs a statement of the stream, and counts what it wrote, in one transaction. */
 function write(of: StreamRun, sql: string, ...more: string[]) {
   return of.lease.transaction(async (session) => {
-    const { rows } = await session.client.query<Written>(sql, [of.sourceId, of.runId, ...more]);
+    const { rows } = await session.client.query<WrittenCounts>(sql, [of.sourceId, of.runId, ...more]);
     const sum = (what: 'inserted' | 'updated' | 'deleted'): number =>
       rows.reduce((all, row) => all + Number(row[what] ?? 0), 0);
     const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];

@@ -5,7 +5,7 @@ import { chosenStreams, excludedOf, type RunDeps } from './context/deps.ts';
 import { tell } from './context/run-context.ts';
 import { withRun } from './execution.ts';
 import { runStream } from './stream-run.ts';
-import type { Request } from './sync/plan.ts';
+import type { SyncRequest } from './sync/plan.ts';
 
 export type { RunDeps } from './context/deps.ts';
 
@@ -33,7 +33,7 @@ export function backfill(
 }
 
 /** Runs the chosen streams, each as soon as those it comes after are done. */
-function runStreams(deps: RunDeps, names: readonly string[] | undefined, request: Request) {
+function runStreams(deps: RunDeps, names: readonly string[] | undefined, request: SyncRequest) {
   const { full, window } = request;
   const kind = window ? 'backfill' : full ? 'full' : 'sync';
   const params = { streams: names ?? null, ...(window ?? { full }) };

@@ -11,10 +11,10 @@ import { bodyOf, type Clean, clip, serverMessages, traceOf } from './response-me
 import type { Attempt, Failed } from './with-retry.ts';
 
 /** `wallMs` is now (epoch). */
-type Context = Pick<HttpOptions, 'advice'> & { readonly clean: Clean; readonly wallMs: number };
+type AnswerContext = Pick<HttpOptions, 'advice'> & { readonly clean: Clean; readonly wallMs: number };
 
 /** The answer with its body parsed, or why it does not count. */
-export const classify = (request: Request, got: Received, context: Context): Attempt =>
+export const classify = (request: Request, got: Received, context: AnswerContext): Attempt =>
   got.status >= 200 && got.status < 300
     ? readContent(request, got, context)
     : { failed: readStatus(request, got, context) };
@@ -22,7 +22,7 @@ export const classify = (request: Request, got: Received, context: Context): Att
 /** Statuses that say "here it is, whole"; 204, 205 and 206 do not. */
 const complete = new Set([200, 201, 202, 203]);
 
-const readContent = (request: Request, got: Received, { clean }: Context): Attempt => {
+const readContent = (request: Request, got: Received, { clean }: AnswerContext): Attempt => {
   const { status, headers, raw } = got;
   const isEmpty = raw.length === 0;
   const type = headers['content-type'];
@@ -54,7 +54,7 @@ const missing = new Set([404, 405, 410, 501]);
 /** The answer was not made in time: by the server, a gateway, or the network in front of it (524 is Cloudflare's). */
 const late = new Set([408, 504, 524]);
 
-const readStatus = (request: Request, got: Received, context: Context): Failed => {
+const readStatus = (request: Request, got: Received, context: AnswerContext): Failed => {
   const { status, headers } = got;
   const { clean, wallMs } = context;
   const scheme =

@@ -56,7 +56,7 @@ export const paceOf = (headers: Headers, wallMs: number): Pace | undefined => {
 };
 
 /** What is left of a limit. */
-interface Limit {
+interface RemainingLimit {
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;
   readonly resetMs?: number | undefined;
@@ -66,7 +66,7 @@ const natural = (text: string | undefined): number | undefined =>
   text !== undefined && /^\s*\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
 
 /** By a header for each number (`X-RateLimit-Remaining`, `RateLimit-Remaining`), or by one for all of them. */
-const limitIn = (headers: Headers, wallMs: number): Limit => {
+const limitIn = (headers: Headers, wallMs: number): RemainingLimit => {
   const of = (name: string): string | undefined =>
     headers[`x-ratelimit-${name}`] ?? headers[`ratelimit-${name}`] ?? headers[`beta-ratelimit-${name}`];
   const all = headers.ratelimit ?? headers['beta-ratelimit'];
@@ -79,7 +79,7 @@ const limitIn = (headers: Headers, wallMs: number): Limit => {
  * `"name";r=5;t=30`, one for each limit, with `"name";q=100;w=60` as policies (draft-ietf-httpapi-ratelimit-headers;
  * Jira's `Beta-RateLimit`): of several the one of which least is left.
  */
-const tightestIn = (limits: string, policies: string): Limit => {
+const tightestIn = (limits: string, policies: string): RemainingLimit => {
   const numberIn = (item: string, name: string): number | undefined =>
     natural(new RegExp(`;\\s*${name}=(\\d+)`).exec(item)?.[1]);
   const nameOf = (item: string): string | undefined => /"([^"]*)"/.exec(item)?.[1];
@@ -89,7 +89,8 @@ const tightestIn = (limits: string, policies: string): Limit => {
     const [limit, remaining] = [quotas.get(nameOf(item)), numberIn(item, 'r')];
     return { limit, remaining, resetMs: seconds === undefined ? undefined : seconds * 1000 };
   });
-  const left = ({ remaining = Number.POSITIVE_INFINITY, limit = 1 }: Limit): number => remaining / limit;
+  const left = ({ remaining = Number.POSITIVE_INFINITY, limit = 1 }: RemainingLimit): number =>
+    remaining / limit;
   return found.toSorted((a, b) => left(a) - left(b))[0] ?? {};
 };
 

@@ -16,7 +16,7 @@ export interface Proxies {
 }
 
 /** How connections are made. */
-export interface ConnectOptions {
+export interface HttpConnectOptions {
   /** At once. */
   readonly connections: number;
   /** Until a connection is there, TLS and the proxy's consent included. */
@@ -29,7 +29,7 @@ export interface ConnectOptions {
  * Connections to one origin, which are opened when they are needed, and the proxy as `host:port`, if there is one. Deadlines of answers are the
  * caller's own.
  */
-export function connectTo(origin: string, proxies: Proxies | undefined, how: ConnectOptions) {
+export function connectTo(origin: string, proxies: Proxies | undefined, how: HttpConnectOptions) {
   const { connections, connectMs, lookup } = how;
   const options = { connections, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
   const through = proxyFor(origin, proxies);

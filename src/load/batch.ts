@@ -381,7 +381,7 @@ export interface Merge {
 }
 
 /** A batch on its way into the warehouse. */
-export interface Task {
+export interface LoadTask {
   readonly session: Session;
   readonly batch: Batch;
   readonly merge: Merge;

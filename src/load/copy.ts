@@ -4,20 +4,20 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
 import { codeOf } from '../core/errors.ts';
-import type { Batch, BatchRecord, Merge, Task } from './batch.ts';
+import type { Batch, BatchRecord, LoadTask, Merge } from './batch.ts';
 import { BinaryWriter } from './binary.ts';
 import { type Layout, stageText } from './layout.ts';
 
 /** Name and type. */
-type Column = readonly [string, string];
+type AppendedColumn = readonly [string, string];
 
 /**
  * Columns that the loader appends to a row, with their types: when and with which children its record came,
  * and which run writes it. Most child rows have the transaction's time.
  */
-function appendedTo({ children }: Batch, index: number, isStage: boolean): readonly Column[] {
+function appendedTo({ children }: Batch, index: number, isStage: boolean): readonly AppendedColumn[] {
   const moves = children[index - 1]?.[1].moves === true;
-  const synced: readonly Column[] = index === 0 || moves ? [['_synced_at', 'timestamptz']] : [];
+  const synced: readonly AppendedColumn[] = index === 0 || moves ? [['_synced_at', 'timestamptz']] : [];
   if (!isStage) return [...synced, ['source_id', 'smallint'], ['_run_id', 'bigint']];
   return index === 0 ? [...synced, ['_delivered', 'int']] : synced;
 }
@@ -26,8 +26,8 @@ function appendedTo({ children }: Batch, index: number, isStage: boolean): reado
  * The statement that makes a staging table unless this session has it. Wide rows stay out of TOAST: they
  * would be compressed twice.
  */
-function creation({ table, content }: Layout, appended: readonly Column[]): string {
-  const hash: readonly Column[] = table.entity ? [['_row_hash', 'bigint']] : [];
+function creation({ table, content }: Layout, appended: readonly AppendedColumn[]): string {
+  const hash: readonly AppendedColumn[] = table.entity ? [['_row_hash', 'bigint']] : [];
   const columns = [...content, ...hash, ...appended].map(([column, type]) => `"${column}" ${type}`);
   return `create temp table if not exists ${stageText(table)} (${columns.join(', ')})
     with (toast_tuple_target = 8160) on commit delete rows`;
@@ -40,7 +40,7 @@ const uniqueViolation = '23505';
  * no conflicts. False, and nothing written, where one of their keys exists: a child row that another parent
  * left, or a row that another writer inserted just now. Then they must be merged.
  */
-export async function insertOnly(task: Task, records: readonly BatchRecord[]): Promise<boolean> {
+export async function insertOnly(task: LoadTask, records: readonly BatchRecord[]): Promise<boolean> {
   const { client } = task.session;
   try {
     for (const index of task.batch.layouts.keys()) await copyRows(task, index, records, task.merge);
@@ -61,7 +61,7 @@ export async function insertOnly(task: Task, records: readonly BatchRecord[]): P
  * Gives the number of rows.
  */
 export async function copyRows(
-  { session: { client }, batch }: Task,
+  { session: { client }, batch }: LoadTask,
   index: number,
   records: readonly BatchRecord[],
   merge?: Merge,

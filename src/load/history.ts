@@ -5,7 +5,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Table } from '../core/table.ts';
-import type { Task } from './batch.ts';
+import type { LoadTask } from './batch.ts';
 import { columnList, equalColumns, sameKey, stageOf, target } from './layout.ts';
 import { hasRows, inScope, type Listing, notRejected } from './replace.ts';
 import { withHashJoin } from './session.ts';
@@ -27,7 +27,7 @@ function changedAt({ order, versions }: Table, sourceId: number, stream: string)
  * Runs after the merge, in its transaction. A version begins when the source says that the row changed, never
  * before the one it follows.
  */
-export async function keepVersions({ session, batch, merge }: Task): Promise<void> {
+export async function keepVersions({ session, batch, merge }: LoadTask): Promise<void> {
   const { sourceId, runId } = merge;
   const [layout] = batch.layouts;
   const { table, key } = layout;
@@ -59,7 +59,7 @@ export async function keepVersions({ session, batch, merge }: Task): Promise<voi
  * Runs before the merge and before absent rows are removed. A day that is read for the first time has no
  * revisions.
  */
-export async function keepRevisions(task: Task, listing: Listing): Promise<void> {
+export async function keepRevisions(task: LoadTask, listing: Listing): Promise<void> {
   const { sourceId } = task.merge;
   const [{ table, key }] = task.batch.layouts;
   const { equal, days } = listing.scope;
@@ -80,7 +80,7 @@ export async function keepRevisions(task: Task, listing: Listing): Promise<void>
  * The same for replayed records (`Merge.late`), which are no listing; rows written since stay as they are.
  * Runs before the merge.
  */
-export async function keepLateRevisions(task: Task): Promise<void> {
+export async function keepLateRevisions(task: LoadTask): Promise<void> {
   const [layout] = task.batch.layouts;
   const { table } = layout;
   if (table.revisions === undefined) return;
@@ -89,7 +89,7 @@ export async function keepLateRevisions(task: Task): Promise<void> {
 }
 
 /** The statement that adds the numbers that differ between stored rows `t` and staged rows `s`. */
-function revisions(task: Task, pairs: RawBuilder<unknown>, condition: RawBuilder<unknown>) {
+function revisions(task: LoadTask, pairs: RawBuilder<unknown>, condition: RawBuilder<unknown>) {
   const { sourceId, runId } = task.merge;
   const [{ table, key }] = task.batch.layouts;
   const { into = '', columns = [], extra } = table.revisions ?? {};

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
-import { Batch, type BatchRecord, byKey, type Merge, type Reject, type Task } from './batch.ts';
+import { Batch, type BatchRecord, byKey, type LoadTask, type Merge, type Reject } from './batch.ts';
 import { BinaryWriter } from './binary.ts';
 import { copyRows, insertOnly } from './copy.ts';
 import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
@@ -63,7 +63,7 @@ export async function load(
   listing?: ListingLoad,
 ): Promise<Loaded> {
   const work = async (session: Session) => {
-    const task: Task = { session, batch, merge: how };
+    const task: LoadTask = { session, batch, merge: how };
     const writer = new RowWriter(task);
     const replaced = batch.stream.absent === 'delete' ? how.lists : undefined;
     await (batch.isListing || replaced ? writer.writeListing(replaced, listing) : writer.write());
@@ -105,14 +105,14 @@ function checkBalance(stream: string, { received, ...parts }: Counts): void {
  * them.
  */
 class RowWriter {
-  readonly #task: Task;
+  readonly #task: LoadTask;
   /** `deduplicated`: staged rows that repeated a key. */
   readonly #counts = { inserted: 0, updated: 0, unchanged: 0, deduplicated: 0 };
   readonly #outcome = { deleted: 0, isHeld: false, spared: 0 };
   /** Records of which the warehouse has a newer version. */
   readonly #outdated = new Set<BatchRecord>();
 
-  constructor(task: Task) {
+  constructor(task: LoadTask) {
     this.#task = task;
   }
 
@@ -281,7 +281,7 @@ export class ListingLoad {
   /** Writes the rows of the batch into the table or the staging table, and counts the batch in. */
   async take(session: Session, batch: Batch): Promise<void> {
     const { records } = batch;
-    const task: Task = { session, batch, merge: this.#target };
+    const task: LoadTask = { session, batch, merge: this.#target };
     const isDone = this.isDirect && (records.length === 0 || (await insertOnly(task, records)));
     if (this.isDirect && !isDone) await this.#moveToStage(task);
     this.rows += isDone ? records.length : await copyRows(task, 0, records);
@@ -292,7 +292,7 @@ export class ListingLoad {
    * Repeated keys are numbered over all rows of the listing: rows that were written already are staged like
    * the rest.
    */
-  async #moveToStage(task: Task): Promise<void> {
+  async #moveToStage(task: LoadTask): Promise<void> {
     this.isDirect = false;
     await copyRows(task, 0, []);
     const { scope, sourceId } = this.#target;

@@ -3,14 +3,17 @@
 import { sql } from 'kysely';
 import { storableText } from '../core/json.ts';
 import type { Row, Value } from '../core/table.ts';
-import type { Task } from './batch.ts';
+import type { LoadTask } from './batch.ts';
 import { columnList, equalColumns, layoutOf, target, typeOf } from './layout.ts';
 
 /**
  * Writes the rows where they are new or differ; what a record does not say stays. In the order of their keys, so
  * that two transactions wait for each other instead of deadlocking. Records of long ago (`late`) only add.
  */
-export async function writeMentions({ session, batch, merge }: Task, rows: readonly Row[]): Promise<void> {
+export async function writeMentions(
+  { session, batch, merge }: LoadTask,
+  rows: readonly Row[],
+): Promise<void> {
   const { mentions: table } = batch.stream;
   if (table === undefined || rows.length === 0) return;
   const { content, key } = layoutOf(table);

@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Child, Table } from '../core/table.ts';
-import type { BatchRecord, Merge, Task } from './batch.ts';
+import type { BatchRecord, LoadTask, Merge } from './batch.ts';
 import { copyRows } from './copy.ts';
 import { columnList, equalColumns, type Layout, sameKey, stageOf, target, typeOf } from './layout.ts';
 
@@ -20,7 +20,7 @@ export interface ExistingRow {
  * The existing rows by the records' `keyText`. Relations have no hash: nothing is known of them before the
  * merge.
  */
-export async function existingRows(task: Task, records: readonly BatchRecord[]) {
+export async function existingRows(task: LoadTask, records: readonly BatchRecord[]) {
   const { session, batch, merge } = task;
   const { table } = batch.stream;
   if (!table.entity || records.length === 0) return new Map<string, ExistingRow>();
@@ -81,7 +81,7 @@ function wins({ order = '', entity }: Table, merge: Merge): RawBuilder<unknown> 
 }
 
 /** Rows `s` to be written to a table. */
-interface Source {
+interface StagedRows {
   readonly layout: Layout;
   readonly from: RawBuilder<unknown>;
   readonly syncedAt: RawBuilder<unknown>;
@@ -94,14 +94,14 @@ interface Source {
  * a tombstone, and the staged one is not older: larger order wins; equal or unordered, a later run wins, and
  * within a run the later fetch.
  */
-export const mergeRoot = (task: Task) => {
+export const mergeRoot = (task: LoadTask) => {
   const [layout] = task.batch.layouts;
   const from = sql`${stageOf(layout.table)} s`;
   return upsert(task, [{ layout, from, syncedAt: sql`s._synced_at`, wins: wins(layout.table, task.merge) }]);
 };
 
 /** The staged rows of a child table. */
-function childSource({ batch, merge }: Task, { child, bit }: StagedChild): Source {
+function childSource({ batch, merge }: LoadTask, { child, bit }: StagedChild): StagedRows {
   const { table, parent, moves } = child;
   const layout = batch.layouts[bit + 1] as Layout;
   const staged = stageOf(table);
@@ -118,7 +118,7 @@ function childSource({ batch, merge }: Task, { child, bit }: StagedChild): Sourc
  * Writes rows where they are new or differ from the row `t` of the same key, to all tables in one statement:
  * a warehouse may be far away. Gives how many rows of the first table were inserted and updated.
  */
-async function upsert({ session, merge }: Task, sources: readonly Source[]) {
+async function upsert({ session, merge }: LoadTask, sources: readonly StagedRows[]) {
   const parts = sources.flatMap(({ layout, from, syncedAt, wins: winning }, at) => {
     const { table, key, rest } = layout;
     const [found, written] = [sql.id(`found${at}`), sql.id(`written${at}`)];
@@ -155,7 +155,7 @@ async function upsert({ session, merge }: Task, sources: readonly Source[]) {
  * Their children must not be written either, so they leave the staging table; except those of an equal row
  * that a forced resync fetched apart, which the hash says nothing of.
  */
-export async function dropUnwritten(task: Task, pending: readonly BatchRecord[]) {
+export async function dropUnwritten(task: LoadTask, pending: readonly BatchRecord[]) {
   const { session, batch, merge } = task;
   const existing = await existingRows(task, pending);
   const mine = new Set(pending.filter(({ keyText }) => existing.get(keyText)?.mine));
@@ -176,7 +176,7 @@ interface StagedChild {
 }
 
 /** Writes the child rows of records whose own rows are written. Gives how many rows were removed. */
-export async function writeChildren(task: Task, parents: readonly BatchRecord[]): Promise<number> {
+export async function writeChildren(task: LoadTask, parents: readonly BatchRecord[]): Promise<number> {
   const staged: StagedChild[] = [];
   for (const [bit, [, child]] of task.batch.children.entries())
     if (parents.some(({ delivered }) => (delivered & (1 << bit)) !== 0))
@@ -193,7 +193,7 @@ export async function writeChildren(task: Task, parents: readonly BatchRecord[])
  * Removes rows of re-read parents that were not delivered again; they become tombstones where the table has
  * any. Gives how many.
  */
-async function removeAbsent(task: Task, children: readonly StagedChild[]): Promise<number> {
+async function removeAbsent(task: LoadTask, children: readonly StagedChild[]): Promise<number> {
   const { trx, client } = task.session;
   const names = children.map((_, at) => sql.id(`removed${at}`));
   const removals = children.map((one, at) => {
@@ -208,7 +208,7 @@ async function removeAbsent(task: Task, children: readonly StagedChild[]): Promi
   return rows[0]?.removed ?? 0;
 }
 
-function notDelivered({ batch, merge }: Task, { child, bit, rows }: StagedChild): RawBuilder<unknown> {
+function notDelivered({ batch, merge }: LoadTask, { child, bit, rows }: StagedChild): RawBuilder<unknown> {
   const { table, parent } = child;
   const [root] = batch.layouts;
   // From the parents to their rows by index (`offset 0` keeps the planner to it), then by hash to what was

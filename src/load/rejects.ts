@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import type { Batch, Reject, Task } from './batch.ts';
+import type { Batch, LoadTask, Reject } from './batch.ts';
 import type { Scope } from './replace.ts';
 
 /** A payload longer than this is kept in part, with the digest of the whole. */
@@ -14,7 +14,7 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '\\x00');
  * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row,
  * with one more attempt per run; where it came with other bytes, the earlier row is resolved.
  */
-export async function keepRejects(task: Task, rejects: readonly Reject[]): Promise<void> {
+export async function keepRejects(task: LoadTask, rejects: readonly Reject[]): Promise<void> {
   const { sourceId, runId } = task.merge;
   for (const { key: name, payload, stage, code, field, message, slice, part } of rejects) {
     const digest = crypto.hash('sha256', payload, 'buffer');
@@ -35,10 +35,10 @@ export async function keepRejects(task: Task, rejects: readonly Reject[]): Promi
   }
 }
 
-const isOfOtherRun = ({ merge }: Task): RawBuilder<unknown> => sql`last_run_id <> ${merge.runId}::bigint`;
+const isOfOtherRun = ({ merge }: LoadTask): RawBuilder<unknown> => sql`last_run_id <> ${merge.runId}::bigint`;
 
 /** Marks open rejects of the stream that meet the condition as resolved. */
-const resolve = ({ session, batch, merge }: Task, condition: RawBuilder<unknown>) =>
+const resolve = ({ session, batch, merge }: LoadTask, condition: RawBuilder<unknown>) =>
   sql`update ops.rejects set status = 'resolved', resolved_at = now() where source_id = ${merge.sourceId}
     and stream = ${batch.stream.name} and status = 'open' and ${condition}`.execute(session.trx);
 
@@ -47,7 +47,7 @@ const resolve = ({ session, batch, merge }: Task, condition: RawBuilder<unknown>
  * records are good by now, or gone. Call it after `keepRejects`. Of one whose slice reaches beyond the scope
  * nothing is known, nor of a part that may have been fetched apart with its record.
  */
-export async function resolveScope(task: Task, { equal, days }: Scope): Promise<void> {
+export async function resolveScope(task: LoadTask, { equal, days }: Scope): Promise<void> {
   const within =
     days === undefined
       ? sql`true`
@@ -62,7 +62,7 @@ export async function resolveScope(task: Task, { equal, days }: Scope): Promise<
  * Marks rejects as resolved of what was read by these names (`Batch.names`). Call it after `keepRejects`: parts that it
  * kept, in this transaction, stay.
  */
-export async function resolveRejects(task: Task, read: Batch['names']): Promise<void> {
+export async function resolveRejects(task: LoadTask, read: Batch['names']): Promise<void> {
   if (read.length === 0) return;
   const [names, parts] = [read.map(([name]) => withoutNul(name)), read.map(([, part]) => part)];
   const isRead = sql`(record_key, part) in (select * from unnest(${names}::text[], ${parts}::text[]))`;

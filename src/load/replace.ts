@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { storableText } from '../core/json.ts';
 import type { ColumnType, Table } from '../core/table.ts';
-import type { Reject, Task } from './batch.ts';
+import type { LoadTask, Reject } from './batch.ts';
 import { columnList, equalColumns, stageOf, target, typeOf } from './layout.ts';
 import { removal } from './merge.ts';
 import { type Session, withHashJoin } from './session.ts';
@@ -97,7 +97,7 @@ export const mostDeletions = (live: number): number => Math.max(fewRows, Math.fl
  * more and removes nothing. `spared`: rows that stay, because a rejected record without a name may be any of
  * them.
  */
-export async function judgeListing({ session, batch, merge }: Task, listing: Listing, staged: number) {
+export async function judgeListing({ session, batch, merge }: LoadTask, listing: Listing, staged: number) {
   const [{ table, key }] = batch.layouts;
   // Of relations or days: from a scope of at most this many rows a listing may leave none.
   const most = merge.force ? Infinity : fewRows;
@@ -117,7 +117,7 @@ export async function judgeListing({ session, batch, merge }: Task, listing: Lis
 }
 
 /** Removes the rows of the scope that the staged listing does not show. Gives how many. */
-export async function removeUnlisted({ session, batch, merge }: Task, listing: Listing): Promise<number> {
+export async function removeUnlisted({ session, batch, merge }: LoadTask, listing: Listing): Promise<number> {
   const [{ table, key }] = batch.layouts;
   const absent = sql`${inScope(table, listing.scope, merge.sourceId)} and ${notRejected(table, listing)}
     and not exists (select from ${stageOf(table)} s where ${equalColumns(key, 't', 's')})`;
@@ -130,7 +130,7 @@ export async function removeUnlisted({ session, batch, merge }: Task, listing: L
  * order of their content, so that the same rows get the same numbers in whatever order they came; of others
  * the newest stays. Gives how many rows were removed.
  */
-export async function removeRepeats({ session, batch }: Task): Promise<number> {
+export async function removeRepeats({ session, batch }: LoadTask): Promise<number> {
   const [{ table, key, rest }] = batch.layouts;
   const { occurrence } = table;
   const staged = stageOf(table);

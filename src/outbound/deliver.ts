@@ -1,14 +1,12 @@
 /** Delivers queued messages: at least once, in the order of each pipeline's changes, with back-off; given up after a day. */
 
 import crypto from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { request } from 'undici';
 import { hours, minutes, seconds } from '../core/time.ts';
 import { connectTo, type Proxies, proxyFailure } from '../http/proxy.ts';
-import type { AnyDatabase } from '../warehouse/connect.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import type { Message } from './health.ts';
-
-type Db = Kysely<AnyDatabase>;
 
 /** Where messages go. Its URL is a secret: it allows to post. */
 export interface Channel {
@@ -31,12 +29,16 @@ interface Pending {
 }
 
 /** Sends what is due. Several processes may do it at once: each message is held by one. */
-export async function deliver(db: Db, channels: readonly Channel[], signal: AbortSignal): Promise<void> {
+export async function deliver(
+  db: Warehouse['db'],
+  channels: readonly Channel[],
+  signal: AbortSignal,
+): Promise<void> {
   for (const channel of channels) while (!signal.aborted && (await deliverOne(db, channel, signal)));
 }
 
 /** Whether a message was sent, so that another may be due. */
-function deliverOne(db: Db, channel: Channel, signal: AbortSignal): Promise<boolean> {
+function deliverOne(db: Warehouse['db'], channel: Channel, signal: AbortSignal): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     // A message waits for older ones of its pipeline that are not sent yet: the last that arrives must be the current state.
     const { rows } = await sql<Pending>`

@@ -75,7 +75,7 @@ async function claim(db: Db, begun: string): Promise<Handoff | undefined> {
 }
 
 /** What a step came to. */
-interface Outcome {
+interface StepResult {
   /** Null: as it is, also where `step` has set it to `starting`. */
   readonly status: Handoff['status'] | null;
   readonly engineStatus?: string;
@@ -88,7 +88,7 @@ interface Outcome {
   readonly nextMs?: number;
 }
 
-async function store(db: Db, { handoffId }: Handoff, outcome: Outcome): Promise<void> {
+async function store(db: Db, { handoffId }: Handoff, outcome: StepResult): Promise<void> {
   const { status, engineStatus = null, engineRunId = null, error = null, isUnseen = false } = outcome;
   const { attempts = null, nextMs = pollMs } = outcome;
   await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${attempts}, attempts),
@@ -100,7 +100,7 @@ async function store(db: Db, { handoffId }: Handoff, outcome: Outcome): Promise<
 }
 
 /** One step: start, look for a start whose answer was lost, or look for the end of the run. */
-async function step(db: Db, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Outcome> {
+async function step(db: Db, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<StepResult> {
   const { dag, params, remoteRunId, status } = handoff;
   const takesRunId = await engine.takesRunId(signal);
   if (status === 'started' || (status === 'starting' && !takesRunId)) {
@@ -123,7 +123,7 @@ async function step(db: Db, handoff: Handoff, engine: Engine, signal: AbortSigna
 }
 
 /** A start whose answer was lost, by the newest run of an engine without run ids. Undefined: it is to be repeated. */
-function outcomeOfLostStart(handoff: Handoff, run: EngineRun | undefined): Outcome | undefined {
+function outcomeOfLostStart(handoff: Handoff, run: EngineRun | undefined): StepResult | undefined {
   const owner = run === undefined ? 'older' : ownerOf(handoff, run);
   if (run !== undefined && owner === 'ours') return outcomeOf(handoff, run);
   const error = `the answer to the start was lost, and ${handoff.dag} has run since: it is not known whether that was this run`;
@@ -133,7 +133,7 @@ function outcomeOfLostStart(handoff: Handoff, run: EngineRun | undefined): Outco
 }
 
 /** The state of a run whose start was answered. The newest run of an engine without run ids may be another one. */
-function outcomeOfStarted(handoff: Handoff, run: EngineRun | undefined, takesRunId: boolean): Outcome {
+function outcomeOfStarted(handoff: Handoff, run: EngineRun | undefined, takesRunId: boolean): StepResult {
   const { dag, engineRunId, changedAt, startingAt } = handoff;
   if (run === undefined)
     return ageOf(handoff, changedAt) < unknownRunMs
@@ -143,7 +143,7 @@ function outcomeOfStarted(handoff: Handoff, run: EngineRun | undefined, takesRun
   const isOther = run.params !== undefined || (run.runId !== undefined && engineRunId !== null);
   if (owner === 'unknown' && isOther)
     return { status: 'unknown', error: `${dag} has run since: it is not known how this run ended` };
-  const outcome: Outcome = owner === 'older' ? { status: 'started' } : outcomeOf(handoff, run);
+  const outcome: StepResult = owner === 'older' ? { status: 'started' } : outcomeOf(handoff, run);
   const isActive = owner !== 'older' && run.state === 'active';
   if (outcome.status !== 'started' || isActive || ageOf(handoff, startingAt) < waitingMs) return outcome;
   const why =
@@ -173,13 +173,13 @@ const hasRunId = (params: string, runKey: string): boolean => {
 const ageOf = ({ now }: Handoff, then: Date | null): number =>
   then === null ? Number.POSITIVE_INFINITY : now.getTime() - then.getTime();
 
-const outcomeOf = ({ wait }: Handoff, { state, label }: EngineRun): Outcome => {
+const outcomeOf = ({ wait }: Handoff, { state, label }: EngineRun): StepResult => {
   const isOver = state === 'succeeded' || state === 'failed';
   return { status: wait ? (isOver ? state : 'started') : 'succeeded', engineStatus: label };
 };
 
 /** The engine refused for good, or may accept later; whether a start arrived is asked the next time. */
-function outcomeOfError(handoff: Handoff, error: errors.TidemarkError): Outcome {
+function outcomeOfError(handoff: Handoff, error: errors.TidemarkError): StepResult {
   const { status, attempts, startingAt } = handoff;
   const { AuthFailed, Forbidden, Missing, RateLimited, Refused, Transient, Unreachable } = errors;
   const outcome = { error: error.message, nextMs: retryMs };

@@ -27,7 +27,7 @@ export const every = (...conditions: readonly (RawBuilder<unknown> | false)[]): 
   sql.join([sql`true`, ...conditions.filter((condition) => condition !== false)], sql` and `);
 
 /** What went wrong: the class of the failure, and one line. */
-export type Failure = { readonly code: string; readonly message: string } | null;
+export type FailureText = { readonly code: string; readonly message: string } | null;
 
 /** The counters of a row of `ops.runs` or `ops.run_streams` as the object `counts`. */
 export const countsOf = (alias: string): RawBuilder<unknown> => {

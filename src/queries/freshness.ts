@@ -40,8 +40,8 @@ interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finished
 
 /** Every stream the warehouse knows of, by pipeline and name. Ages are by the database's clock. */
 export async function streamStates(db: Db): Promise<readonly StreamState[]> {
-  type Row = Omit<StreamState, 'last'> & { [K in keyof LastPart]: LastPart[K] | null };
-  const rows = await query(db)<Row>`
+  type StateRow = Omit<StreamState, 'last'> & { [K in keyof LastPart]: LastPart[K] | null };
+  const rows = await query(db)<StateRow>`
     select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, case
         when t.excluded then 'excluded' when t.state in ('unavailable', 'forbidden') then t.state
         when fresh.at is null then 'never'

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { parseJson } from '../core/json.ts';
 import { type Db, query } from './db.ts';
-import { type Reject, rejects } from './reject-list.ts';
+import { type ListedReject, rejects } from './reject-list.ts';
 import { type BadSlice, type RunLine, run } from './run-history.ts';
 import { type ColumnLine, columns, type TableName } from './stream-history.ts';
 
@@ -21,7 +21,7 @@ export interface Lineage {
   readonly slice: LineageSlice | null;
   readonly source: LineageSource | null;
   readonly children: readonly { readonly table: string; readonly rows: number }[];
-  readonly rejects: readonly Reject[];
+  readonly rejects: readonly ListedReject[];
 }
 
 interface LineageSlice extends Omit<BadSlice, 'status' | 'error'> {
@@ -38,10 +38,10 @@ interface LineageSource {
   readonly baseUrl: string;
 }
 
-type Row = Lineage['row'];
+type LineageRow = Lineage['row'];
 
 /** The rows of one source in a table. */
-interface Table extends TableName {
+interface SourceTable extends TableName {
   readonly sourceId: number;
   readonly columns: readonly ColumnLine[];
 }
@@ -63,13 +63,13 @@ export async function syncedTable(db: Db, text: string): Promise<TableName | und
  */
 export async function lineage(db: Db, name: TableName, key: string, pipeline?: string) {
   const table = { ...name, columns: await columns(db, name) };
-  const sources = await query(db)<Pick<Table, 'sourceId'>>`
+  const sources = await query(db)<Pick<SourceTable, 'sourceId'>>`
     select source_id from ops.sources where name = coalesce(${pipeline ?? null}, name) order by source_id`;
   const all = sources.map((each) => lineageIn(db, { ...table, ...each }, key));
   return (await Promise.all(all)).filter((each) => each !== undefined);
 }
 
-async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | undefined> {
+async function lineageIn(db: Db, table: SourceTable, key: string): Promise<Lineage | undefined> {
   const formerKeys = await formerKeysOf(db, table);
   const [former] = await formerKeys(sql`key in (${key}, ${key.toUpperCase()})`);
   const row = (await find(db, table, key)) ?? (former && (await find(db, table, former.id)));
@@ -97,12 +97,13 @@ async function lineageIn(db: Db, table: Table, key: string): Promise<Lineage | u
   };
 }
 
-const keyColumns = ({ columns: all }: Table): readonly ColumnLine[] =>
+const keyColumns = ({ columns: all }: SourceTable): readonly ColumnLine[] =>
   all.filter((column) => column.key && column.column !== 'source_id');
 
-const has = ({ columns: all }: Table, name: string): boolean => all.some(({ column }) => column === name);
+const has = ({ columns: all }: SourceTable, name: string): boolean =>
+  all.some(({ column }) => column === name);
 
-async function find(db: Db, table: Table, key: string): Promise<Row | undefined> {
+async function find(db: Db, table: SourceTable, key: string): Promise<LineageRow | undefined> {
   const keyed = keyColumns(table);
   const parts = keyed.length === 1 ? [key] : key.split('/');
   const byId = sql.join(
@@ -145,9 +146,9 @@ const singular = (plural: string): string =>
 const pointer = ({ name }: TableName): string => `${singular(name)}_id`;
 
 /** Asks the table of former keys of a table, e.g. `issue_keys` of `issues`; nothing comes where the schema has none. */
-async function formerKeysOf(db: Db, table: Table) {
+async function formerKeysOf(db: Db, table: SourceTable) {
   const name = { schema: table.schema, name: `${singular(table.name)}_keys` };
-  const keys: Table = { ...table, ...name, columns: await columns(db, name) };
+  const keys: SourceTable = { ...table, ...name, columns: await columns(db, name) };
   const id = sql.ref(pointer(table));
   const isThere = has(table, 'key') && has(keys, 'key') && has(keys, pointer(table));
   return async (where: RawBuilder<unknown>) =>
@@ -158,7 +159,7 @@ async function formerKeysOf(db: Db, table: Table) {
       : [];
 }
 
-async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['children']> {
+async function childrenOf(db: Db, table: SourceTable, id: string): Promise<Lineage['children']> {
   const column = pointer(table);
   const found = await query(db)<TableName & { readonly type: string }>`
     select n.nspname as schema, c.relname as name, format_type(a.atttypid, a.atttypmod) as type
@@ -176,7 +177,11 @@ async function childrenOf(db: Db, table: Table, id: string): Promise<Lineage['ch
 }
 
 /** The stream that wrote, else the one that lands in the table, else the one that lands in the table this one's rows belong to. */
-async function sourceOf(db: Db, table: Table, wrote: string | undefined): Promise<LineageSource | null> {
+async function sourceOf(
+  db: Db,
+  table: SourceTable,
+  wrote: string | undefined,
+): Promise<LineageSource | null> {
   const found = await query(db)<LineageSource & { readonly target: string }>`
     select src.name, s.stream, s.target, s.endpoint, src.base_url
     from ops.streams s join ops.sources src using (source_id)
@@ -199,7 +204,7 @@ async function sourceOf(db: Db, table: Table, wrote: string | undefined): Promis
 }
 
 /** The slice whose batch brought the content of the row: a row has the moment of its reading, or of the commit that removed it. */
-async function sliceOf(db: Db, { _run_id, _synced_at }: Row) {
+async function sliceOf(db: Db, { _run_id, _synced_at }: LineageRow) {
   const found = await query(db)<LineageSlice>`
     select w.stream, w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
       s.expected::float8, s.fetched::float8, s.landed::float8, s.finished_at

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Db, every, query } from './db.ts';
 
-export interface Reject {
+export interface ListedReject {
   readonly rejectId: string;
   readonly pipeline: string;
   readonly stream: string;
@@ -48,8 +48,8 @@ interface RejectPage {
 }
 
 /** Dead letters that fit the filter, the last seen first. */
-export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly Reject[]> {
-  const found = await query(db)<Omit<Reject, 'excerpt'> & { readonly excerpt: Buffer }>`
+export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly ListedReject[]> {
+  const found = await query(db)<Omit<ListedReject, 'excerpt'> & { readonly excerpt: Buffer }>`
     select r.reject_id::text, src.name as pipeline, r.stream, r.part, r.record_key, r.stage, r.code,
       r.field, r.message, r.status, r.truncated, r.slice, r.attempts::float8, r.first_run_id::text,
       r.last_run_id::text, r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,

@@ -1,7 +1,7 @@
 /** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Receipt } from '../core/run.ts';
-import type { Counters, Db, Failure } from './db.ts';
+import type { Counters, Db, FailureText } from './db.ts';
 import { countsOf, errorOf, every, query, receiptOf } from './db.ts';
 
 export interface RunLine {
@@ -24,7 +24,7 @@ export interface RunLine {
   /** Requests that were rate-limited. */
   readonly throttled: number;
   readonly throttledMs: number;
-  readonly error: Failure;
+  readonly error: FailureText;
 }
 
 /** One stream's part in a run. */
@@ -48,7 +48,7 @@ export interface BadSlice {
   readonly expected: number | null;
   readonly fetched: number | null;
   readonly landed: number | null;
-  readonly error: Failure;
+  readonly error: FailureText;
 }
 
 export interface RunDetail extends RunLine {
@@ -114,9 +114,9 @@ export const complaining = (last: readonly RunLine[]): readonly RunLine[] =>
 
 /** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
-  type Row = RunLine & Pick<RunDetail, 'params' | 'appVersion'>;
+  type RunDetailRow = RunLine & Pick<RunDetail, 'params' | 'appVersion'>;
   const more = sql`, r.params, r.app_version`;
-  const [found] = await selectRuns<Row>(db, sql`r.run_id = ${runId}::bigint`, more);
+  const [found] = await selectRuns<RunDetailRow>(db, sql`r.run_id = ${runId}::bigint`, more);
   if (!found) return undefined;
   const request = await requestOfRun(db, runId);
   return {

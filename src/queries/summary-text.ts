@@ -14,7 +14,7 @@ export interface Summary {
 }
 
 /** What the state is told from. */
-export interface Known {
+export interface SummaryInput {
   readonly streams: readonly StreamState[];
   /** What `recentRuns` gives. */
   readonly last: readonly RunLine[];
@@ -24,7 +24,7 @@ export interface Known {
 }
 
 /** Reads what `summary` needs. */
-export async function known(db: Db, configured: readonly string[]): Promise<Known> {
+export async function known(db: Db, configured: readonly string[]): Promise<SummaryInput> {
   const [streams, last, ill] = await Promise.all([
     streamStates(db),
     recentRuns(db),
@@ -34,7 +34,7 @@ export async function known(db: Db, configured: readonly string[]): Promise<Know
 }
 
 /** The state in words. */
-export function summary({ streams, last, configured, ill }: Known, now: Date): Summary {
+export function summary({ streams, last, configured, ill }: SummaryInput, now: Date): Summary {
   const [newest] = last;
   if (streams.length === 0 || newest === undefined)
     return { tone: 'none', lead: 'No data yet.', rest: 'Run the first sync: `tidemark sync`.' };
@@ -193,10 +193,10 @@ export function countsText(counts: Readonly<Record<string, unknown>>, what?: str
   return `${what ?? plural(of('received'), 'record')}${present.length > 0 ? ': ' : ''}${present.join(', ')}`;
 }
 
-type Outcome = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'fetched'> };
+type StreamResult = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'fetched'> };
 
 /** The same of a stream; a reconcile reads ids only: `5,000 ids: 1 deleted`. */
-export function outcome({ counts, deleted, receipt: { fetched } }: Outcome): string {
+export function outcome({ counts, deleted, receipt: { fetched } }: StreamResult): string {
   const ids = counts.received === 0 && fetched > 0 ? plural(fetched, 'id') : undefined;
   return countsText({ ...counts, deleted }, ids);
 }

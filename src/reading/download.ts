@@ -5,7 +5,7 @@ import { Transient, UnexpectedContent } from '../core/errors.ts';
 import type { HttpCounters } from '../core/stream.ts';
 import type { Proxies } from '../http/proxy.ts';
 import { sleep as wait } from '../http/with-retry.ts';
-import { type AllowedHosts, type Target, targetOf } from './download/download-url.ts';
+import { type AllowedHosts, type DownloadTarget, targetOf } from './download/download-url.ts';
 import { type DownloadLimits, defaultDownloadLimits, Gone, transfer } from './download/transfer.ts';
 
 export type { DownloadLimits } from './download/transfer.ts';
@@ -37,7 +37,7 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   const { what, counters, random = Math.random, sleep = wait } = options;
   const limits = { ...defaultDownloadLimits, ...options.limits };
   const delivered = { bytes: 0, sum: 0 };
-  let target: Target | undefined;
+  let target: DownloadTarget | undefined;
   for (let failures = 0, renewals = 0; ; ) {
     target ??= targetOf(what, await options.address(signal), options.hosts);
     if (counters !== undefined) counters.requests++;

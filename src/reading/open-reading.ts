@@ -1,11 +1,11 @@
 /** A walk as something to be read. */
 
 import { parseJson, pathOf, valueSlice } from '../core/json.ts';
-import type { Http, Json, Page, PageWalk, Reading } from '../core/stream.ts';
+import type { Http, Json, Page, PageWalk, SliceReading } from '../core/stream.ts';
 import { pages } from './pages.ts';
 
 /** The pages of a walk, with the identity and the bytes of their records. */
-export const readingOf = (http: Http, walk: PageWalk, signal: AbortSignal): Reading => ({
+export const readingOf = (http: Http, walk: PageWalk, signal: AbortSignal): SliceReading => ({
   pages: pages(http, walk, signal),
   id: walk.id,
   bytes: (record, page) => sourceBytes(record, page, walk),

@@ -7,7 +7,7 @@ import type { Answer, Json, Next, Page, PageWalk, Paging, Request, WalkEnd } fro
 import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
 /** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */
-export interface Step {
+export interface WalkStep {
   readonly page: Page | undefined;
   readonly next: Request | undefined;
 }
@@ -86,7 +86,7 @@ export class PageWalker {
   }
 
   /** Takes the answer to `sent`. Throws `UnexpectedContent` where its list is absent, `PagingLoop` in a circle. */
-  take(answer: Answer, sent: Request): Step {
+  take(answer: Answer, sent: Request): WalkStep {
     const { list, id, paging } = this.#walk;
     const all = ask('list', sent, () => list(answer.body));
     if (!Array.isArray(all))

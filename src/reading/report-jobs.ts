@@ -1,7 +1,7 @@
 /** Report jobs at a source: created, waited for, and adopted by the run that comes after a crash instead of being created twice. */
 
 import { RateLimited, saidBy, type TidemarkError, Transient, Unreachable } from '../core/errors.ts';
-import type { Job, JobLedger } from '../core/stream.ts';
+import type { JobLedger, ReportJob } from '../core/stream.ts';
 import { hours, minutes, seconds } from '../core/time.ts';
 import { sleep as wait } from '../http/with-retry.ts';
 
@@ -102,7 +102,7 @@ export const readyAgain = async (ledger: JobLedger, jobs: Jobs, id: string, sign
 
 /** The id of the job to go on with; undefined where a new one is needed. */
 const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: JobLimits): Promise<string | undefined> => {
-  const job: Job | undefined = await ledger.current();
+  const job: ReportJob | undefined = await ledger.current();
   if (job?.id === undefined || (job.status !== 'submitted' && job.status !== 'ready')) return undefined;
   const age = job.submittedAt === undefined ? 0 : now.getTime() - job.submittedAt.getTime();
   if (age <= adoptMs && !job.overtaken) return job.id;

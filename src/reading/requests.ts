@@ -14,7 +14,7 @@ export const get = (path: string, query?: Request['query'], endpoint = path): Re
 });
 
 /** How one record is asked for, and what says that it is gone. */
-interface Asking {
+interface ExistsOptions {
   /** The query, where the endpoint does not have `{id}` in the place of the id. */
   readonly query?: (id: string) => Request['query'];
   /** Statuses that say it, e.g. 301 for a record that was moved elsewhere. Default: 404 and 410. */
@@ -25,7 +25,7 @@ interface Asking {
 
 /** Whether a record still exists: true where its endpoint answers, false on 404 and 410; anything else is thrown. */
 export const existsAt =
-  (http: Http, endpoint: string, { query, gone = [404, 410], confirm }: Asking = {}) =>
+  (http: Http, endpoint: string, { query, gone = [404, 410], confirm }: ExistsOptions = {}) =>
   async (id: string, signal: AbortSignal): Promise<boolean> => {
     try {
       await http.send(get(endpoint.replace('{id}', encodeURIComponent(id)), query?.(id), endpoint), signal);

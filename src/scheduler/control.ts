@@ -22,7 +22,7 @@ export type Dag = DagStatus['dag'];
 /** `preview` plans a backfill; it makes requests to the source. */
 export function openControl(
   { db }: Pick<Warehouse, 'db'>,
-  catalogue: request.Catalogue,
+  catalogue: request.DagCatalogue,
   queue: Queue,
   preview: Runner['preview'],
 ) {
@@ -67,7 +67,10 @@ export function openControl(
     },
 
     /** Queues durably. Throws `NotFound`, `Conflict` (with the active run) or `Misconfigured` (what is wrong with the ask). */
-    async start(asked: Ask, { runId, params = request.paramsOf(asked), by }: Asking): Promise<DagRun> {
+    async start(
+      asked: Ask,
+      { runId, params = request.paramsOf(asked), by }: RequestOptions,
+    ): Promise<DagRun> {
       const ask = request.checked(catalogue, asked);
       if (runId !== undefined && !request.runIds.test(runId))
         throw new Misconfigured(
@@ -133,7 +136,7 @@ export function openControl(
 }
 
 /** Who asks; `params`: the ask in their words. */
-interface Asking {
+interface RequestOptions {
   readonly by: string;
   readonly runId?: string | undefined;
   readonly params?: string | undefined;

@@ -24,14 +24,14 @@ export const longestMs = hours(23);
 /** The death of this attempt's worker parks a request as failed. */
 export const mostAttempts = 3;
 
-interface Task {
+interface QueueTask {
   readonly requestId: string;
   /** How often the request failed of a passing cause before. */
   readonly failures: number;
 }
 
 /** A job in the hands of a worker; `name` is the pipeline. By `retryCount` a worker ends its own attempt only, never that of its successor. */
-export type Job = BossJob<Task>;
+export type QueueJob = BossJob<QueueTask>;
 
 export type Queue = Awaited<ReturnType<typeof openQueue>>;
 
@@ -68,19 +68,22 @@ export async function openQueue(
   const workers = new Map<string, string>();
   return {
     /** Adds a job. No worker takes it before `pauseMs` have passed. */
-    async offer(trx: Trx, pipeline: string, task: Task, pauseMs = 0): Promise<void> {
+    async offer(trx: Trx, pipeline: string, task: QueueTask, pauseMs = 0): Promise<void> {
       await boss.send(pipeline, task, { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) });
     },
     /** Ends a job. False where it is no longer this worker's: nothing is written then. */
-    async complete(trx: Trx, job: Pick<Job, 'id' | 'name' | 'retryCount'>): Promise<boolean> {
+    async complete(trx: Trx, job: Pick<QueueJob, 'id' | 'name' | 'retryCount'>): Promise<boolean> {
       // Its declaration leaves out the count that its documentation promises.
       const answer = await boss.complete(job.name, job, null, { db: fromKysely(trx) });
       return 'affected' in answer && answer.affected === 1;
     },
     /** Takes the pipeline's jobs, one at a time. An error of `handle` fails the attempt. */
-    async work(pipeline: string, handle: (job: Job) => Promise<void>): Promise<void> {
+    async work(pipeline: string, handle: (job: QueueJob) => Promise<void>): Promise<void> {
       const options = { pollingIntervalSeconds: 0.5, heartbeatRefreshSeconds: refreshMs / 1000 };
-      workers.set(pipeline, await boss.work<Task>(pipeline, options, async ([job]) => job && handle(job)));
+      workers.set(
+        pipeline,
+        await boss.work<QueueTask>(pipeline, options, async ([job]) => job && handle(job)),
+      );
     },
     /** A job was offered in this process: look at once. */
     wake(pipeline: string): void {

@@ -8,7 +8,7 @@ import { type Db, query } from '../queries/db.ts';
 import { outcome } from '../queries/summary-text.ts';
 import type { LogLine } from './run-request.ts';
 
-type Line = Omit<LogLine, 'seq'>;
+type NewLogLine = Omit<LogLine, 'seq'>;
 
 /** Longer lines are cut: one source's error page must not fill the log. */
 const longest = 2000;
@@ -17,10 +17,10 @@ export type RunLog = ReturnType<typeof openLog>;
 
 /** The log of a request, open for writing. Lines wait until `flush`; those that could not be written are tried again with the next. */
 export function openLog(db: Db, id: string) {
-  const waiting: Line[] = [];
+  const waiting: NewLogLine[] = [];
   const oneByOne = pLimit(1);
   return {
-    add(level: Line['level'], message: string): void {
+    add(level: NewLogLine['level'], message: string): void {
       waiting.push({ at: new Date(), level, message });
     },
     /** Throws what kept the lines from being written. */
@@ -34,11 +34,11 @@ export function openLog(db: Db, id: string) {
 }
 
 /** Adds one line at the end of a request's log. */
-export const append = (db: Db, id: string, level: Line['level'], message: string): Promise<void> =>
+export const append = (db: Db, id: string, level: NewLogLine['level'], message: string): Promise<void> =>
   write(db, id, [{ at: new Date(), level, message }]);
 
 /** The request's row is held until the end of the transaction, so that the lines of several processes become visible in order. */
-async function write(db: Db, id: string, lines: readonly Line[]): Promise<void> {
+async function write(db: Db, id: string, lines: readonly NewLogLine[]): Promise<void> {
   await sql`with d as materialized (select dag_run_id from ops.dag_runs where dag_run_id = ${id} for no key update)
     insert into ops.run_log (dag_run_id, at, level, message)
     select d.dag_run_id, at, level, message from d, unnest(${lines.map(({ at }) => at)}::timestamptz[],
@@ -66,7 +66,7 @@ export const readLog = (db: Db, id: string, { after = 0, tail }: LogPart) =>
     order by l.seq`;
 
 /** The line that an event of a run is worth; undefined for mere progress. May hold text of the source. */
-export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undefined {
+export function lineOf(event: RunEvent): Pick<NewLogLine, 'level' | 'message'> | undefined {
   const { type, pipeline } = event;
   if (type === 'note') return { level: event.level, message: `${pipeline}: ${event.message}` };
   if (type === 'run.started')

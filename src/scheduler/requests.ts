@@ -10,7 +10,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
 import type { Ask, Done } from '../runs/ask.ts';
-import { type Job, mostAttempts, type Queue, queueSchema, type Trx } from './queue.ts';
+import { mostAttempts, type Queue, type QueueJob, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { Conflict, type DagRun, NotFound, runIds, type Step } from './run-request.ts';
 
@@ -97,7 +97,7 @@ const askOf = ({ pipeline, does, streams, windowFrom: from, windowTo: to }: AskR
 
 /** A request in a worker's hands. */
 export interface Claimed {
-  readonly job: Job;
+  readonly job: QueueJob;
   readonly id: string;
   readonly ask: Ask;
   readonly trigger: 'schedule' | 'api';
@@ -106,7 +106,7 @@ export interface Claimed {
 }
 
 /** Marks the request of a job as running. Undefined if it is over, was stopped, its retry was cancelled, or another worker has the job. */
-export async function claim(db: Db, job: Job, worker: string): Promise<Claimed | undefined> {
+export async function claim(db: Db, job: QueueJob, worker: string): Promise<Claimed | undefined> {
   const [row] = await query(db)<AskRow & Omit<Claimed, 'job' | 'ask'>>`
     update ops.dag_runs d set status = 'running', worker = ${worker}, finished_at = null, stuck_since = null,
       started_at = coalesce(started_at, clock_timestamp()), progress_at = clock_timestamp(),

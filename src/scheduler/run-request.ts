@@ -28,7 +28,7 @@ export interface KnownDag {
 }
 
 /** Which DAGs there are. */
-export type Catalogue = readonly KnownDag[];
+export type DagCatalogue = readonly KnownDag[];
 
 /** One request from the moment it was queued to its end; a run of the command line has the same shape. */
 export interface DagRun {
@@ -95,14 +95,14 @@ export const manualId = (runId: string): string => `manual-${runId}`;
 export const runIds = /^(?!manual-)[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
 /** Throws NotFound. The name is not repeated: it may be anything. */
-export function dagOf(catalogue: Catalogue, name: string): KnownDag {
+export function dagOf(catalogue: DagCatalogue, name: string): KnownDag {
   const found = catalogue.find((each) => each.name === name);
   if (found !== undefined) return found;
   throw new NotFound(`there is no such DAG; there are ${catalogue.map((each) => each.name).join(', ')}`);
 }
 
 /** The ask, normalized. Throws NotFound, or Misconfigured with what is wrong with it. */
-export function checked(catalogue: Catalogue, ask: Ask): Ask {
+export function checked(catalogue: DagCatalogue, ask: Ask): Ask {
   const { pipeline, does, window, streams = [] } = ask;
   const dag = dagOf(catalogue, pipeline);
   const unknown = streams.find((name) => !dag.streams.includes(name));

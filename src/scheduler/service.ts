@@ -11,7 +11,7 @@ import { type Db, query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { refreshMs } from './queue.ts';
 import { databaseNow, markLost } from './requests.ts';
-import type { Catalogue } from './run-request.ts';
+import type { DagCatalogue } from './run-request.ts';
 import { scheduled, tick } from './ticks.ts';
 import { handleJob, repeat, type WorkerDeps } from './worker.ts';
 
@@ -19,7 +19,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** `warehouse` serves queue and bookkeeping alone: runs must not be able to take its connections. `queue` is opened over it, and ended by `end`. */
 export interface ServiceDeps extends WorkerDeps {
-  readonly catalogue: Catalogue;
+  readonly catalogue: DagCatalogue;
   /** Once a minute: sends messages about what is stale or stuck, and what else is due outside. `findings`: what was found here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
 }

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { between, type Due, due } from '../runs/schedule.ts';
 import type { Queue, Trx } from './queue.ts';
 import { cancelRetries, enqueue, lockPipeline } from './requests.ts';
-import { type Catalogue, paramsOf, type Timed } from './run-request.ts';
+import { type DagCatalogue, paramsOf, type Timed } from './run-request.ts';
 
 /** A schedule that starts runs by itself. */
 export interface Scheduled extends Timed {
@@ -17,7 +17,7 @@ export interface Scheduled extends Timed {
 }
 
 /** The schedules of the configured DAGs that start by themselves. Throws Misconfigured where one cannot be read. */
-export const scheduled = (catalogue: Catalogue): readonly Scheduled[] =>
+export const scheduled = (catalogue: DagCatalogue): readonly Scheduled[] =>
   catalogue.flatMap(({ name: pipeline, configured, timed }) =>
     timed.filter(({ starts }) => configured && starts).map((each) => ({ ...each, pipeline, due: due(each) })),
   );

@@ -7,7 +7,7 @@ import { seconds } from '../core/time.ts';
 import type { Runner } from '../runs/ask.ts';
 import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
-import { type Job, longestMs, type Queue, type Times, type Trx } from './queue.ts';
+import { longestMs, type Queue, type QueueJob, type Times, type Trx } from './queue.ts';
 import { lineOf, openLog, type RunLog } from './request-log.ts';
 import { type Claimed, claim, close, type Ended, linkRuns, reportProgress } from './requests.ts';
 
@@ -28,7 +28,7 @@ export interface WorkerDeps {
  * Runs one job from claim to end; `ending` interrupts it with its reason. Throws if the run lost its lease, or its end could not be written: the
  * queue gives it to another worker.
  */
-export async function handleJob(deps: WorkerDeps, job: Job, ending: AbortSignal): Promise<void> {
+export async function handleJob(deps: WorkerDeps, job: QueueJob, ending: AbortSignal): Promise<void> {
   const { warehouse, queue, runner, name, times, trouble } = deps;
   // Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost.
   const limits = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };

@@ -5,7 +5,7 @@ import { TimedOut } from '../core/errors.ts';
 import type { AnyDatabase } from './connect.ts';
 
 /** `perSecond` requests a second, `burst` of them at once. */
-type Limit = Readonly<Record<'perSecond' | 'burst', number>>;
+type RateLimit = Readonly<Record<'perSecond' | 'burst', number>>;
 
 type Wait = { readonly wait: number };
 type Pause = { readonly key: string; readonly ms: number };
@@ -31,7 +31,7 @@ export const budgetsOf = (db: Kysely<AnyDatabase> | Promise<Kysely<AnyDatabase>>
      * Takes `count` requests of the limit, first come, first served. Resolves with the ms until the first of them may leave, negative where
      * it might have left already; the k-th after it may leave k ÷ `perSecond` later.
      */
-    async take(key: string, count: number, { perSecond, burst }: Limit, signal?: AbortSignal) {
+    async take(key: string, count: number, { perSecond, burst }: RateLimit, signal?: AbortSignal) {
       const span = sql`make_interval(secs => ${count / perSecond})`;
       const earliest = sql`clock_timestamp() - make_interval(secs => ${(burst - 1) / perSecond})`;
       const [row] = await ask(

@@ -3,23 +3,21 @@
  * views of `migrations/views/`.
  */
 import fs from 'node:fs';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { codeOf, Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
-import { type AnyDatabase, connect, hasRows, type Warehouse } from './connect.ts';
+import { connect, hasRows, type Warehouse } from './connect.ts';
 import { lockNotAvailable, wordsOf } from './pg-errors.ts';
 import { refreshStatistics } from './statistics.ts';
-import type { Definition, Settings } from './tables.ts';
+import type { SchemaDefinition, ViewSettings } from './tables.ts';
 import { filesIn, settingDefinitions, tableDefinitions, viewsIn } from './tables.ts';
 import { isConnectionLoss, isRepeatable, withRetry } from './with-retry.ts';
-
-type Db = Kysely<AnyDatabase>;
 
 export interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with `facts/` and `views/` in it; default: the project's. */
   readonly folder?: URL;
   /** Values of the functions in schema `ops` that tell the views what to show, by name; absent: they stay. */
-  readonly settings?: Settings;
+  readonly settings?: ViewSettings;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
   readonly waitMs?: number;
   /** How long to try again what a lock or a broken connection kept from being applied, in milliseconds; default 15 s. */
@@ -75,7 +73,7 @@ const withoutReadersViews = (plan: Plan): Plan => ({
 async function inOwnTransaction<T>(
   { url }: Warehouse,
   signal: AbortSignal | undefined,
-  work: (trx: Db) => Promise<T>,
+  work: (trx: Warehouse['db']) => Promise<T>,
 ): Promise<T> {
   const settings = { max: 1, applicationName: 'tidemark migrate', statementTimeout: 0 };
   const own = await connect(url.reveal(), { ...settings, signal });
@@ -110,21 +108,25 @@ export const pending = async (
 /** What has to be applied. */
 interface Plan {
   /** Steps in order, then tables, then views, each after those that it reads. */
-  readonly outdated: readonly Definition[];
-  readonly views: readonly Definition[];
-  readonly facts: readonly Definition[];
+  readonly outdated: readonly SchemaDefinition[];
+  readonly views: readonly SchemaDefinition[];
+  readonly facts: readonly SchemaDefinition[];
   /** Views of an earlier version, by name. */
   readonly former: readonly string[];
   /** Whether an earlier migration applied a definition of that name. */
-  readonly isApplied: (definition: Definition) => boolean;
+  readonly isApplied: (definition: SchemaDefinition) => boolean;
   readonly version: string;
 }
 
-const namesOf = (definitions: readonly Definition[]): readonly string[] => [
+const namesOf = (definitions: readonly SchemaDefinition[]): readonly string[] => [
   ...new Set(definitions.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
 ];
 
-async function planOf(db: Db, tables: readonly DeclaredTable[], options: MigrateOptions): Promise<Plan> {
+async function planOf(
+  db: Warehouse['db'],
+  tables: readonly DeclaredTable[],
+  options: MigrateOptions,
+): Promise<Plan> {
   const { folder = ownFolder, version = ownVersion(), settings } = options;
   const views = viewsIn(new URL('views/', folder));
   const facts = factsIn(folder);
@@ -154,20 +156,20 @@ const ownFolder = new URL('../../migrations/', import.meta.url);
 const ownVersion = (): string =>
   JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
-type Applied = Pick<Definition, 'kind' | 'name' | 'hash'> & { readonly version: string };
+type Applied = Pick<SchemaDefinition, 'kind' | 'name' | 'hash'> & { readonly version: string };
 
 /** Not `to_regclass`: in a transaction that has found nothing once, it does not see what another one makes. */
 const definitions = sql`select from pg_class where relname = 'definitions' and relnamespace in (
   select oid from pg_namespace where nspname = 'ops')`;
-const hasDefinitions = (db: Db): Promise<boolean> => hasRows(db, definitions);
+const hasDefinitions = (db: Warehouse['db']): Promise<boolean> => hasRows(db, definitions);
 
-async function appliedIn(db: Db): Promise<readonly Applied[]> {
+async function appliedIn(db: Warehouse['db']): Promise<readonly Applied[]> {
   if (!(await hasDefinitions(db))) return [];
   return (await sql<Applied>`select kind, name, hash, version from ops.definitions`.execute(db)).rows;
 }
 
 /** Waits for other processes that migrate; the lock ends with the transaction. */
-async function lock(trx: Db, waitMs: number): Promise<void> {
+async function lock(trx: Warehouse['db'], waitMs: number): Promise<void> {
   await sql`select set_config('lock_timeout', ${`${Math.max(waitMs, 1)}ms`}, true)`.execute(trx);
   try {
     // Any number. Any role can take such a lock, so it serves only until there is a table that a reader may not lock.
@@ -197,7 +199,7 @@ async function lockHolders({ db }: Pick<Warehouse, 'db'>): Promise<string> {
   return `what must change is locked by ${holders}, perhaps a transaction that a BI tool left open`;
 }
 
-async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
+async function apply(trx: Warehouse['db'], plan: Plan): Promise<readonly string[]> {
   const { outdated, facts, isApplied, version } = plan;
   await ensureSchema(trx, 'ops');
   await sql`create table if not exists ops.definitions (
@@ -219,28 +221,32 @@ async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
       do update set (hash, version, applied_at) = (excluded.hash, excluded.version, now())`.execute(trx);
   await applyViews(trx, plan);
   // They depend on the settings that they name.
-  const isNamed = ({ kind, name }: Definition) =>
+  const isNamed = ({ kind, name }: SchemaDefinition) =>
     kind === 'setting' && facts.some(({ text }) => text.includes(name));
   if (areOutdated || outdated.some(isNamed)) await run(trx, facts, isRebuild);
   return namesOf(outdated);
 }
 
-const factsIn = (folder: URL): readonly Definition[] => filesIn(new URL('facts/', folder), 'fact');
+const factsIn = (folder: URL): readonly SchemaDefinition[] => filesIn(new URL('facts/', folder), 'fact');
 
 /** The file that makes all facts anew. */
-const isRebuild = ({ name }: Definition): boolean => name === 'rebuild';
+const isRebuild = ({ name }: SchemaDefinition): boolean => name === 'rebuild';
 
-async function run(trx: Db, from: readonly Definition[], isWanted: (one: Definition) => boolean) {
+async function run(
+  trx: Warehouse['db'],
+  from: readonly SchemaDefinition[],
+  isWanted: (one: SchemaDefinition) => boolean,
+) {
   for (const { text } of from.filter(isWanted)) await sql.raw(text).execute(trx);
 }
 
 /** `create schema if not exists` needs the right to create one also where it exists. */
-async function ensureSchema(trx: Db, schema: string): Promise<void> {
+async function ensureSchema(trx: Warehouse['db'], schema: string): Promise<void> {
   if (!(await hasRows(trx, sql`select from pg_namespace where nspname = ${schema}`)))
     await sql`create schema ${sql.id(schema)}`.execute(trx);
 }
 
-async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
+async function runStep(trx: Warehouse['db'], { name, text }: SchemaDefinition): Promise<void> {
   const named = (error: unknown) => {
     if (error instanceof Error)
       error.message = `migration ${name} failed and left no trace: ${error.message}`;
@@ -253,7 +259,7 @@ async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
  * Replaces outdated views in place. Where Postgres cannot, all views are dropped and made anew, with the grants that they had. The views that
  * syncs made of them follow.
  */
-async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan): Promise<void> {
+async function applyViews(trx: Warehouse['db'], { outdated, views, former, isApplied }: Plan): Promise<void> {
   // A view of that name by another program fails as a duplicate.
   const create = (text: string): RawBuilder<unknown> => sql.raw(text.replace('create or replace', 'create'));
   const generated = await generatedViews(trx);
@@ -280,7 +286,7 @@ async function applyViews(trx: Db, { outdated, views, former, isApplied }: Plan)
   await sql`delete from ops.definitions where name = any (${former})`.execute(trx);
 }
 
-async function generatedViews(trx: Db): Promise<readonly string[]> {
+async function generatedViews(trx: Warehouse['db']): Promise<readonly string[]> {
   if (!(await hasRows(trx, sql`select where to_regclass('ops.issues_wide_views') is not null`))) return [];
   const { rows } = await sql<{ name: string }>`
     select 'bi.' || view_name as name from ops.issues_wide_views
@@ -289,10 +295,10 @@ async function generatedViews(trx: Db): Promise<readonly string[]> {
 }
 
 /** In one statement, because they may read each other. */
-const dropViews = (trx: Db, names: readonly string[]) =>
+const dropViews = (trx: Warehouse['db'], names: readonly string[]) =>
   sql`drop view if exists ${sql.join(names.map((name) => sql.table(name)))}`.execute(trx);
 
-async function grantsOn(trx: Db, views: readonly string[]): Promise<readonly string[]> {
+async function grantsOn(trx: Warehouse['db'], views: readonly string[]): Promise<readonly string[]> {
   const { rows } = await sql<{ statement: string }>`
     select format('grant %s on %s to %s', privilege_type, c.oid::regclass,
       case grantee when 0 then 'public' else grantee::regrole::text end) as statement

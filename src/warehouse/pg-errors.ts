@@ -54,10 +54,10 @@ export const isOfLine = (error: unknown): boolean =>
   certificate.test(codeOf(error) ?? '') ||
   /SSL connection/.test(saidBy(error));
 
-type Kind = typeof AuthFailed | typeof Misconfigured;
+type LoginErrorClass = typeof AuthFailed | typeof Misconfigured;
 
 /** What to do about a refused login, by its code or by pg's own words; the first that matches counts. */
-const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] = [
+const refusals: readonly (readonly [match: RegExp, kind: LoginErrorClass, what: string])[] = [
   [/^28P01/, AuthFailed, 'the user or the password is wrong: correct DATABASE_URL'],
   [/^28000/, AuthFailed, "this user is not let in: correct DATABASE_URL, or the server's pg_hba.conf"],
   [/^3D000/, Misconfigured, 'there is no such database: create it (createdb) or correct DATABASE_URL'],

@@ -22,7 +22,7 @@ export interface Route {
 }
 
 /** A server's name or address, or the directory of its socket. */
-interface Place {
+interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -31,7 +31,7 @@ interface Place {
 export interface Target {
   /** In the order in which libpq tries them. */
   readonly routes: readonly [Route, ...Route[]];
-  readonly places: readonly Place[];
+  readonly places: readonly HostAndPort[];
   /** `host:port/database`, several hosts separated by commas; fit for logs. */
   readonly address: string;
   readonly info: Conninfo;
@@ -93,7 +93,7 @@ export function targetOf(text: string, env: Env = process.env): Target {
 /** Where packaged servers of Linux have their sockets, and where Postgres itself has them. */
 const sockets = ['/var/run/postgresql', '/tmp'] as const;
 
-function placesOf({ host: hosts = '', port: ports = '' }: Conninfo): readonly Place[] {
+function placesOf({ host: hosts = '', port: ports = '' }: Conninfo): readonly HostAndPort[] {
   const [names, numbers] = [hosts.split(','), ports.split(',')];
   if (numbers.length !== 1 && numbers.length !== names.length)
     throw wrong(`it names ${names.length} hosts and ${numbers.length} ports`);

@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 
 /** Settings of a Postgres server, by name; given to it as `-c name=value`. */
-export type Settings = Readonly<Record<string, string>>;
+export type ServerSettings = Readonly<Record<string, string>>;
 
 /** A warehouse on a laptop: large loads, few connections, safe against power loss. Nothing here gives durability up for speed. */
-export const warehouseSettings = (): Settings => ({
+export const warehouseSettings = (): ServerSettings => ({
   shared_buffers: '192MB',
   effective_cache_size: '1GB',
   work_mem: '32MB',

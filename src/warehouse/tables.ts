@@ -5,7 +5,7 @@ import type { Column, Columns, ColumnType, DeclaredTable } from '../core/table.t
 import { bigint, numeric, smallint, text, timestamptz } from '../core/table.ts';
 
 /** A step is applied once; a table, a setting or a view whenever its hash differs; facts all together when one of them differs. */
-export interface Definition {
+export interface SchemaDefinition {
   readonly kind: 'step' | 'table' | 'setting' | 'fact' | 'view';
   /** Of a step or a fact the name of its file, else `schema.name`. */
   readonly name: string;
@@ -54,7 +54,7 @@ const revision = {
 };
 
 /** What a declared table is made by: its own table, and those of its versions and revisions. */
-export const tableDefinitions = (table: DeclaredTable): readonly Definition[] =>
+export const tableDefinitions = (table: DeclaredTable): readonly SchemaDefinition[] =>
   tablesOf(table).map((made) => {
     const create = statements(made, false);
     const extension = statements(made, true);
@@ -176,7 +176,7 @@ const literal = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const hashOf = (value: string): string => crypto.createHash('sha256').update(value).digest('hex');
 
 /** The definitions in a folder's `.sql` files, in order of their names; none where it does not exist. */
-export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly Definition[] {
+export function filesIn(folder: URL, kind: 'step' | 'fact' | 'view'): readonly SchemaDefinition[] {
   const files = fs.existsSync(folder) ? fs.readdirSync(folder).filter((file) => file.endsWith('.sql')) : [];
   return files.sort().map((file) => {
     const statements = withComments(withColumns(fs.readFileSync(new URL(file, folder), 'utf8'), folder));
@@ -214,19 +214,19 @@ const withComments = (text: string): string =>
  * What the views are told, as functions of schema `ops`: SQL expressions by signature, e.g. `'UTC'` by
  * `reporting_time_zone() returns text`.
  */
-export type Settings = Readonly<Record<string, string>>;
+export type ViewSettings = Readonly<Record<string, string>>;
 
-export const settingDefinitions = (settings: Settings = {}): readonly Definition[] =>
+export const settingDefinitions = (settings: ViewSettings = {}): readonly SchemaDefinition[] =>
   Object.entries(settings).map(([signature, value]) => {
     const made = `create or replace function ops.${signature} immutable parallel safe return ${value}`;
     return { kind: 'setting', name: `ops.${signature.replace(/\(.*/, '')}`, hash: hashOf(made), text: made };
   });
 
 /** The views of a folder, files `<schema>.<name>.sql`, each after those that it reads. */
-export function viewsIn(folder: URL): readonly Definition[] {
+export function viewsIn(folder: URL): readonly SchemaDefinition[] {
   const views = filesIn(folder, 'view');
-  const ordered = new Set<Definition>();
-  const add = (view: Definition): void => {
+  const ordered = new Set<SchemaDefinition>();
+  const add = (view: SchemaDefinition): void => {
     for (const other of views) if (other !== view && reads(view, other) && !ordered.has(other)) add(other);
     ordered.add(view);
   };
@@ -234,5 +234,5 @@ export function viewsIn(folder: URL): readonly Definition[] {
   return [...ordered];
 }
 
-const reads = (view: Definition, { name }: Definition): boolean =>
+const reads = (view: SchemaDefinition, { name }: SchemaDefinition): boolean =>
   new RegExp(`(?:from|join)\\s+${name.replace('.', '\\.')}\\b`).test(view.text);

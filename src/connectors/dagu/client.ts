@@ -5,11 +5,11 @@ import type { Http, Request } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { advice } from './advice.ts';
-import { authOf, type Login, type WorkflowConfig } from './config.ts';
+import { authOf, type DaguLogin, type WorkflowConfig } from './config.ts';
 
 /** What is needed to reach an engine. */
 export type EngineSettings = Pick<WorkflowConfig, 'baseUrl'> &
-  Login & { readonly remoteNode?: string | undefined };
+  DaguLogin & { readonly remoteNode?: string | undefined };
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'auth'>>;
 
 /** Throws `Misconfigured` for a base URL that cannot be used. */

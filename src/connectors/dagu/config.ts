@@ -27,14 +27,14 @@ export const settings = {
 export type WorkflowConfig = ValuesOf<typeof settings>;
 
 /** What signs in to the engine: a user with a password, a token, or nothing. */
-export interface Login {
+export interface DaguLogin {
   readonly username?: string | undefined;
   readonly password?: Hidden | undefined;
   readonly token?: Hidden | undefined;
 }
 
 /** Half a login is refused. Beside a token the other login is not used: an engine looks at one. */
-export function check({ username, password, token }: Login, { problem, warn }: Report): void {
+export function check({ username, password, token }: DaguLogin, { problem, warn }: Report): void {
   const isHalf = (username === undefined) !== (password === undefined);
   const missing = username === undefined ? 'username' : 'password';
   if (token === undefined && isHalf) problem(missing, `is missing: ${settings[missing].about}`);
@@ -43,7 +43,7 @@ export function check({ username, password, token }: Login, { problem, warn }: R
 }
 
 /** Undefined: the engine asks for no login. Basic is UTF-8 (RFC 7617), as Dagu compares it. */
-export const authOf = ({ username, password, token }: Login): Auth | undefined => {
+export const authOf = ({ username, password, token }: DaguLogin): Auth | undefined => {
   if (token !== undefined) return bearer(token);
   return username !== undefined && password ? basic(username, password) : undefined;
 };

@@ -3,17 +3,17 @@
 import { Missing } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { isObject, type JsonObject } from '../../core/record-object.ts';
-import type { Source } from '../../core/record-table.ts';
+import type { SourceColumn } from '../../core/record-table.ts';
 import type { Json, KeySet, Page, SliceContext, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
 import { at, idBy } from '../../reading/offset-list.ts';
 import { firstOf } from './client.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import type { DaguDialect } from './dialects/dialect.ts';
 import { listIn } from './dialects/v2.ts';
 import { instantText, standingIn, textOf } from './fields.ts';
 import * as tables from './tables.ts';
-import { beganAt, dag, dagIn, dagRun, type Run } from './transform.ts';
+import { beganAt, type DagRunRecord, dag, dagIn, dagRun } from './transform.ts';
 import { each, pagesOf, readingOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
@@ -72,12 +72,12 @@ export const runs = (workflow: Workflow): Stream => ({
     scope: 'all runs',
     count: async () => undefined,
     changes: async () => 'created',
-    instant: (record) => beganAt(record as Run),
+    instant: (record) => beganAt(record as DagRunRecord),
   },
   read({ window }, context, signal) {
     const backfill = window?.to === undefined ? undefined : window;
     const found = read({ workflow, context, signal, backfill, shown: new Set() });
-    return readingOf(pagesOf(found), (run) => keyOf(run as Run));
+    return readingOf(pagesOf(found), (run) => keyOf(run as DagRunRecord));
   },
 });
 
@@ -92,10 +92,10 @@ interface Asked {
   readonly shown: Set<string>;
 }
 
-type Runs = AsyncGenerator<Run, void, void>;
+type Runs = AsyncGenerator<DagRunRecord, void, void>;
 
 /** Runs of two DAGs may have one id. */
-const keyOf = ({ dag_name, dag_run_id }: Run): string => `${dag_name}/${dag_run_id}`;
+const keyOf = ({ dag_name, dag_run_id }: DagRunRecord): string => `${dag_name}/${dag_run_id}`;
 
 /** What the engine shows, then the runs that were active and that it no longer shows; these only after a reading without a failure. */
 async function* read(asked: Asked): Runs {
@@ -103,7 +103,7 @@ async function* read(asked: Asked): Runs {
   const { dialect } = await workflow.found(signal);
   const isWanted = await filterOf(asked);
   const active = asked.backfill === undefined ? (await activeRuns(context)).filter(isWanted) : [];
-  const details = async ([run, rows]: Listed, until: AbortSignal): Promise<Run> => {
+  const details = async ([run, rows]: Listed, until: AbortSignal): Promise<DagRunRecord> => {
     if (run.isCurrent) return keyed(run, rows, context.clock);
     const found = await dialect.run(run.dag_name, run.dag_run_id, until);
     if (found === undefined) throw new Missing('the engine lists the run and answers 404 for it', 404);
@@ -116,7 +116,7 @@ async function* read(asked: Asked): Runs {
     yield run;
   }
   /** A run that is not in the list is asked for by its id, where that can be, before it counts as lost. */
-  const again = async (row: Run, until: AbortSignal): Promise<Run> => {
+  const again = async (row: DagRunRecord, until: AbortSignal): Promise<DagRunRecord> => {
     const id = textOf(row.dagRunId);
     const found = id && (await dialect.run(row.dag_name, id, until));
     const run = found && keyed(found, await rowsOf(context, [found]));
@@ -132,7 +132,7 @@ async function* read(asked: Asked): Runs {
 }
 
 /** Whether the runs of a DAG are to be read, by its name: WORKFLOW_DAGS holds names or file names. */
-const filterOf = async ({ workflow, context }: Asked): Promise<(run: Run) => boolean> => {
+const filterOf = async ({ workflow, context }: Asked): Promise<(run: DagRunRecord) => boolean> => {
   const { dags, leftOut } = workflow;
   if (dags.length === 0) return ({ dag_name }) => !leftOut?.has(dag_name);
   const columns = { name: 'name' };
@@ -142,7 +142,7 @@ const filterOf = async ({ workflow, context }: Asked): Promise<(run: Run) => boo
 };
 
 /** A summary, and the rows among which its own may be. */
-type Listed = readonly [run: Run, rows: readonly Run[]];
+type Listed = readonly [run: DagRunRecord, rows: readonly DagRunRecord[]];
 
 /** Runs as recent as this are read in detail whatever their summary says: it says nothing of the steps. */
 const recent = days(3);
@@ -153,9 +153,9 @@ const recent = days(3);
  */
 async function* changed(
   { workflow, context, backfill, shown, signal }: Asked,
-  dialect: Dialect,
-  isWanted: (run: Run) => boolean,
-  active: readonly Run[],
+  dialect: DaguDialect,
+  isWanted: (run: DagRunRecord) => boolean,
+  active: readonly DagRunRecord[],
 ): AsyncGenerator<Listed, void, void> {
   const now = context.clock.getTime();
   const from = Math.max(1, Math.floor((backfill?.from?.getTime() ?? 0) / 1000));
@@ -183,7 +183,7 @@ async function* changed(
 }
 
 /** Whether a summary says something else than the row, or that the run is not over. */
-const differs = (run: Run, row: Run): boolean =>
+const differs = (run: DagRunRecord, row: DagRunRecord): boolean =>
   !isOver(run) ||
   row.gone_at !== undefined ||
   row.statusLabel !== standingIn('run', run).word ||
@@ -199,14 +199,14 @@ const parse = (type: ColumnType | undefined, text: string): Json => {
 
 /** The first member that a column is read from; the column itself where there is none. */
 const memberOf = (column: string): string =>
-  (tables.dagRuns.declared[column] as Partial<Source> | undefined)?.members?.[0] ?? column;
+  (tables.dagRuns.declared[column] as Partial<SourceColumn> | undefined)?.members?.[0] ?? column;
 
 /** Rows as runs without steps, from these columns; what is null in the row is absent. */
 const storedRuns = async (
   context: SliceContext,
   names: readonly string[],
   set: Partial<KeySet>,
-): Promise<readonly Run[]> => {
+): Promise<readonly DagRunRecord[]> => {
   const types: Readonly<Record<string, ColumnType>> = tables.dagRuns.columns;
   const columns = Object.fromEntries(names.map((name) => [memberOf(name), name]));
   const rows = await context.keys({ ...set, table: 'workflow.dag_runs', columns });
@@ -230,7 +230,7 @@ const kept = [
 const compared = ['dag_name', 'told_run_id', 'begun_at', 'dag_run_id', 'gone_at', 'earlier_tries', ...kept];
 
 /** The rows that have the ids of these runs; one query. Postgres holds no text with NUL. */
-const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly Run[]> => {
+const rowsOf = (context: SliceContext, runs: readonly DagRunRecord[]): Promise<readonly DagRunRecord[]> => {
   const sound = runs.filter((run) => !keyOf(run).includes('\0'));
   const dag_name = [...new Set(sound.map((run) => run.dag_name))];
   const told_run_id = sound.map((run) => run.dag_run_id);
@@ -238,11 +238,11 @@ const rowsOf = (context: SliceContext, runs: readonly Run[]): Promise<readonly R
 };
 
 /** Whether nothing more happens to the run by itself. */
-const isOver = (run: Run): boolean =>
+const isOver = (run: DagRunRecord): boolean =>
   ['succeeded', 'failed', 'aborted'].includes(standingIn('run', run).state);
 
 /** Runs that had not ended when they were last read and that the engine has not lost. */
-const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
+const activeRuns = (context: SliceContext): Promise<readonly DagRunRecord[]> =>
   storedRuns(context, Object.keys(tables.dagRuns.columns), {
     where: "state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null",
   });
@@ -253,7 +253,7 @@ const activeRuns = (context: SliceContext): Promise<readonly Run[]> =>
  * beginning than the start, so a run that waits for it is not one that has ended; until it starts, its key has the
  * moment it was first seen.
  */
-const keyed = (run: Run, stored: readonly Run[], seenAt?: Date): Run => {
+const keyed = (run: DagRunRecord, stored: readonly DagRunRecord[], seenAt?: Date): DagRunRecord => {
   const { dag_name, dag_run_id: id, begun_at } = run;
   const rows = stored.filter((one) => one.dagRunId === id && one.dag_name === dag_name);
   const last = rows.at(-1);

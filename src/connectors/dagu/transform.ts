@@ -12,20 +12,20 @@ import { instantIn, instantText, isFilled, standingIn, textOf } from './fields.t
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
 
 /** A step or handler as Dagu's record of it. */
-interface Step {
+interface StepRecord {
   readonly kind: string;
   readonly step: Json;
 }
 
 /** One execution of a DAG as the transform receives it: Dagu's record, and what is made of it under the names of columns. */
-export interface Run {
+export interface DagRunRecord {
   readonly dag_name: string;
   /** The key of its row; '' where the source gives neither an id nor a start. */
   readonly dag_run_id: string;
   /** What distinguishes two executions of one id. */
   readonly begun_at?: string | undefined;
   /** With the kind of each; handlers last. Absent: the source did not give them. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly StepRecord[];
   /** True where `steps` names only some of the steps. */
   readonly isPartial?: boolean;
   /** True where it is whole, and all that the engine shows of its DAG: its id may have named another run before. */
@@ -42,7 +42,7 @@ export const firstAs = (record: JsonObject, ...names: readonly [string, ...strin
 };
 
 /** When a run came to be: made, else queued, else started. */
-export const beganAt = ({ begun_at, queuedAt, startedAt }: Run): Instant | undefined =>
+export const beganAt = ({ begun_at, queuedAt, startedAt }: DagRunRecord): Instant | undefined =>
   [begun_at, queuedAt, startedAt].map(instantIn).find((one) => typeof one === 'bigint');
 
 /** Dagu puts the definition of a step into `step`. */
@@ -65,7 +65,7 @@ const madeAt = (log: Json): string | undefined => {
 };
 
 /** A summary or the details of a run. `runningNodes`: only some of its steps. */
-export const runIn = ({ name, nodes, runningNodes, ...others }: JsonObject): Run => {
+export const runIn = ({ name, nodes, runningNodes, ...others }: JsonObject): DagRunRecord => {
   const listed: readonly Json[] = [nodes, runningNodes].find((one) => Array.isArray(one)) ?? [];
   const isHandler = ([key, value]: [string, Json]): boolean => handlers.includes(key) && isObject(value);
   const members = Object.entries(others).filter((member) => !isHandler(member));
@@ -99,7 +99,7 @@ const meanings: Readonly<Record<string, EngineRun['state']>> = {
 };
 
 /** A run as hand-offs see it. */
-export const engineRun = (run: Run): EngineRun => {
+export const engineRun = (run: DagRunRecord): EngineRun => {
   const { word, state } = standingIn('run', run);
   const started = instantText(run.startedAt);
   return {
@@ -113,15 +113,15 @@ export const engineRun = (run: Run): EngineRun => {
 
 export const dag: Transform = transformOf(dags);
 
-/** A `Run` with its steps. A step without a name is called by its number, a handler by its kind; steps of one name are counted. */
+/** A run with its steps. A step without a name is called by its number, a handler by its kind; steps of one name are counted. */
 export const dagRun: Transform = (record) => {
-  const { steps, isPartial, isCurrent: _, ...run } = record as Run;
+  const { steps, isPartial, isCurrent: _, ...run } = record as DagRunRecord;
   const { dag_name, dag_run_id } = run;
   const r = new Reading('workflow.dag_runs', 'run', { id: dag_run_id });
   const row = dagRuns.rowOf(r, run);
   const counts = new Map<string, number>();
   const stepRow = (one: Json, position: number): readonly Row[] => {
-    const { kind, step: raw } = one as Step;
+    const { kind, step: raw } = one as StepRecord;
     const at = r.element('steps', position, true);
     if (!isObject(raw)) throw at.reject('bad_type', '', `has ${kindOf(raw)} as %, expected a step`);
     const step_name =

@@ -1,10 +1,10 @@
 /** One opened engine, as its streams see it, and what they share. */
 
 import { Forbidden, Refused, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
-import type { Http, Json, Page, Reading, WalkEnd } from '../../core/stream.ts';
+import type { Http, Json, Page, SliceReading, WalkEnd } from '../../core/stream.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import { ofOneRequest } from './client.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import type { DaguDialect } from './dialects/dialect.ts';
 
 export interface Workflow {
   readonly http: Http;
@@ -15,11 +15,11 @@ export interface Workflow {
   /** Reports a warning of the run. */
   readonly note: (message: string) => void;
   /** The dialect, and the engine's clock where it sends one; the engine is asked once. */
-  readonly found: (signal: AbortSignal) => Promise<{ dialect: Dialect; clock: Date | undefined }>;
+  readonly found: (signal: AbortSignal) => Promise<{ dialect: DaguDialect; clock: Date | undefined }>;
 }
 
 /** Records are made of several answers, so a reject keeps the record as it was made: a replay maps the same. */
-export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading => ({
+export const readingOf = (pages: SliceReading['pages'], id: SliceReading['id']): SliceReading => ({
   pages,
   id,
   bytes: (record) => Buffer.from(JSON.stringify(record)),

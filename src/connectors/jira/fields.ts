@@ -7,7 +7,7 @@
 import * as errors from '../../core/errors.ts';
 import { isObject, own as memberOf } from '../../core/record-object.ts';
 import { unlessBad } from '../../core/record-parts.ts';
-import type { Http, Json, Page, PageWalk, Reading, Transform, WalkEnd } from '../../core/stream.ts';
+import type { Http, Json, Page, PageWalk, SliceReading, Transform, WalkEnd } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
@@ -96,7 +96,7 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
  * neither is, the first error is thrown that is no 404. Where the second fails otherwise the walk ends as
  * incomplete: half of the fields must not pass for all.
  */
-export const readFields = (http: Http, signal: AbortSignal): Reading => {
+export const readFields = (http: Http, signal: AbortSignal): SliceReading => {
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     const both = await readBoth(http, false, signal);
     yield* both.pages;

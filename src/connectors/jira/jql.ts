@@ -40,7 +40,7 @@ export const quotedMinutes: DateForm = {
 };
 
 /** What every query of one source has in common. */
-export interface Scope {
+export interface JqlScope {
   /** History begins here; no query is without it or a `created` bound of its own. */
   readonly start: Date;
   /** The user's filter, checked by `filterOf`. */
@@ -51,11 +51,11 @@ export interface Scope {
  * The query of a window, in key order: numbers of issues never change, so that offset walks can be checked at
  * their seams.
  */
-export const windowJql = (form: DateForm, scope: Scope, window?: Window): string =>
+export const windowJql = (form: DateForm, scope: JqlScope, window?: Window): string =>
   `${boundsJql(form, scope, window)} ORDER BY key ASC`;
 
 /** The condition of a window: always bounded by `created`, because the vendor refuses unbounded queries. */
-export const boundsJql = (form: DateForm, { start, filter }: Scope, window?: Window): string => {
+export const boundsJql = (form: DateForm, { start, filter }: JqlScope, window?: Window): string => {
   const bounds =
     window?.field === 'created'
       ? between('created', form, window.from ?? start, window.to)

@@ -6,7 +6,7 @@ import { pageSizeOf } from '../../reading/page-size.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
-import { boundsJql, type Scope, windowJql } from './jql.ts';
+import { boundsJql, type JqlScope, windowJql } from './jql.ts';
 import { at, idBy, ifNotGiven, listOf, post, textAt } from './lists.ts';
 
 // What the issue search understands: paging and changelogs. Found out from its answers, once a run.
@@ -27,7 +27,7 @@ type SearchFacts = Awaited<ReturnType<typeof findFacts>>;
 
 interface SearchOptions {
   readonly http: Http;
-  readonly scope: Scope;
+  readonly scope: JqlScope;
   readonly server: (signal: AbortSignal) => Promise<Server>;
   /** The fields of an issue to ask for. */
   readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;

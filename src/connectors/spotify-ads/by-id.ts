@@ -1,7 +1,7 @@
 /** Entities that are requested by their id: ad accounts, and ad sets where the server has no list of them. */
 
 import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
-import type { Reading, ReadSide, Request, Slice, SliceContext } from '../../core/stream.ts';
+import type { ReadSide, Request, Slice, SliceContext, SliceReading } from '../../core/stream.ts';
 import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { pages } from '../../reading/pages.ts';
@@ -10,7 +10,7 @@ import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts'
 import { listing, wholeOrPaged } from './lists.ts';
 import { oneByOne } from './one-by-one.ts';
 
-interface Wanted {
+interface WantedIds {
   /** Each once. */
   readonly ids: readonly string[];
   /** The route as the contract writes it. */
@@ -21,7 +21,7 @@ interface Wanted {
 }
 
 /** One page an entity. One that never was there fails. */
-const byId = (ads: Ads, { ids, endpoint, path, isNew }: Wanted, signal: AbortSignal): Reading => {
+const byId = (ads: Ads, { ids, endpoint, path, isNew }: WantedIds, signal: AbortSignal): SliceReading => {
   const page = async (id: string, until: AbortSignal) => {
     const sent = ads.http.send(get(path(id), undefined, endpoint), until);
     const { raw, body } = await sent.catch((cause: unknown) => {

@@ -4,12 +4,12 @@ import type { Http } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions, Rate } from '../../http/http-options.ts';
 import { advice } from './advice.ts';
-import { authFor, type Credentials, type TokenStore } from './tokens.ts';
+import { type AdsCredentials, authFor, type TokenStore } from './tokens.ts';
 
 export interface ClientSettings {
   /** Includes `/ads/v3`; without a slash at its end. */
   readonly baseUrl: string;
-  readonly credentials: Credentials;
+  readonly credentials: AdsCredentials;
   /** Name of the header that names the client; its value is `tidemark/<version>`. */
   readonly sdkHeader: string;
   /** Requests at once. */

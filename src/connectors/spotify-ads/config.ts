@@ -3,7 +3,7 @@
 import type { Report } from '../../config/pipeline.ts';
 import { setting, type ValuesOf } from '../../config/settings.ts';
 import { sentToken, value } from '../../config/values.ts';
-import type { Credentials } from './tokens.ts';
+import type { AdsCredentials } from './tokens.ts';
 
 /** Headers that every request sets itself, or that belong to the connection. */
 const takenHeaders =
@@ -78,7 +78,7 @@ export function check(values: Partial<AdsConfig>, { problem, warn }: Report): vo
 }
 
 /** What `check` has found to be whole. */
-export function credentialsOf(values: AdsConfig): Credentials {
+export function credentialsOf(values: AdsConfig): AdsCredentials {
   const { accessToken, clientId, clientSecret, refreshToken, tokenUrl } = values;
   if (accessToken) return { kind: 'token', accessToken };
   if (clientId && clientSecret && refreshToken && tokenUrl)

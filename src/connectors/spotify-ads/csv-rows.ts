@@ -119,13 +119,13 @@ export const readHeader = (what: string, header: readonly string[]) => {
   return { day: places.get('day') ?? -1, absent: namesOf(lacking) };
 };
 
-type Column = Partial<Meaning> & { readonly header: string };
+type CsvColumn = Partial<Meaning> & { readonly header: string };
 
 let lastHeader: readonly string[] = [];
-let lastPlan: readonly Column[] = [];
+let lastPlan: readonly CsvColumn[] = [];
 
 /** What to do with each cell of a file's lines. All lines of a file share their header. */
-const planOf = (header: readonly string[]): readonly Column[] => {
+const planOf = (header: readonly string[]): readonly CsvColumn[] => {
   if (header !== lastHeader) {
     lastHeader = header;
     lastPlan = header.map((name) => ({ header: name, ...byName.get(columnName(name)) }));
@@ -219,7 +219,14 @@ const checkNumbers = (line: Line, { currency }: Filling): void => {
 };
 
 /** Puts a cell that is not empty into the row. True where it holds a number that is written as no machine would. */
-const fill = (r: Reading, row: Filling, numbers: Numbers, at: Column, line: Line, cell: string): boolean => {
+const fill = (
+  r: Reading,
+  row: Filling,
+  numbers: Numbers,
+  at: CsvColumn,
+  line: Line,
+  cell: string,
+): boolean => {
   const { header, is, column = '', metric } = at;
   if (metric?.flag !== undefined && cell === hiddenCell) row[metric.flag] = true;
   else if (is === 'rate' && isPlainDecimal(cell)) row[column] = cell;
@@ -260,7 +267,7 @@ export const csvRows: Facts = {
       const from = spans[first + 2 * index] ?? 0;
       const to = spans[first + 2 * index + 1] ?? 0;
       if (from === to) continue;
-      const at = plan[index] as Column;
+      const at = plan[index] as CsvColumn;
       // Most cells are counts, written plainly: they need no text of their own.
       const whole = at.is === 'count' ? wholeIn(text, from, to) : -1;
       if (whole >= 0) row[at.column as string] = whole;

@@ -9,7 +9,7 @@ import * as values from '../../core/record-values.ts';
 import type { LoadSide, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { formatInstant } from '../../core/time.ts';
-import { metricsOf, numberColumns, type Report } from './metrics.ts';
+import { metricsOf, numberColumns, type ReportKind } from './metrics.ts';
 import { type Filling, rowMaker, statsReader } from './numbers.ts';
 
 /** Facts with their transform, and which row a record is about that cannot become one. */
@@ -24,7 +24,7 @@ const lengths = { hour: 3_600_000_000n, day: 86_400_000_000n } as const;
 type Length = keyof typeof lengths;
 
 /** A numbers table's earlier values, when the platform restates them. */
-export const revised = (into: string, of: string, report: Report) => ({
+export const revised = (into: string, of: string, report: ReportKind) => ({
   into,
   about: `What ${of} said before: every number ${of === 'ads.report_daily' ? 'of a day already read ' : ''}that changed, came late or went; one row each.`,
   columns: metricsOf(report).map(({ column }) => column),

@@ -7,12 +7,12 @@ import * as columns from '../../core/table.ts';
 import { bool, type Column, type Columns, jsonb } from '../../core/table.ts';
 
 /** The kinds of reports: aggregate, insight and asynchronous CSV reports. */
-export type Report = 'aggregate' | 'insight' | 'csv';
+export type ReportKind = 'aggregate' | 'insight' | 'csv';
 
 /** count: whole. money: units of the currency, never micros. rate: a ratio or an average, exact, as the platform divided it. */
 const kinds = { count: columns.bigint, money: columns.money, rate: columns.numeric } as const;
 
-interface Definition {
+interface MetricDefinition {
   readonly kind: keyof typeof kinds;
   /** The comment of the column. */
   readonly about: string;
@@ -24,11 +24,11 @@ interface Definition {
   /** The platform answers -5 for "1 to 4" (ReportField), also for what it computes from such a number (recorded for COST_PER_LEAD, REVENUE). */
   readonly hidden?: true;
 }
-type Options = Omit<Definition, 'kind' | 'about'>;
+type MetricOptions = Omit<MetricDefinition, 'kind' | 'about'>;
 
 const metric =
-  (kind: Definition['kind']) =>
-  (about: string, options: Options = {}): Definition => ({ kind, about, ...options });
+  (kind: MetricDefinition['kind']) =>
+  (about: string, options: MetricOptions = {}): MetricDefinition => ({ kind, about, ...options });
 const count = metric('count');
 const money = metric('money');
 const rate = metric('rate');
@@ -119,7 +119,7 @@ const csvConversions = {
 };
 
 /** A metric as one kind of report has it. */
-export interface Metric extends Definition {
+export interface Metric extends MetricDefinition {
   readonly column: string;
   /** Its name in the report. */
   readonly name: string;
@@ -127,17 +127,17 @@ export interface Metric extends Definition {
   readonly flag: string | undefined;
 }
 
-const hidden = (all: Readonly<Record<string, Definition>>, more: Options = {}) =>
+const hidden = (all: Readonly<Record<string, MetricDefinition>>, more: MetricOptions = {}) =>
   Object.entries(all).map(([column, one]) => [column, { ...one, hidden: true, ...more }] as const);
 
-const definitions: readonly (readonly [string, Definition])[] = [
-  ...Object.entries<Definition>(delivery),
+const definitions: readonly (readonly [string, MetricDefinition])[] = [
+  ...Object.entries<MetricDefinition>(delivery),
   ...hidden(conversions),
   ...hidden(csvConversions, { api: null }),
 ];
 
 /** The metrics that a kind of report has columns for, in the order of the columns. */
-export const metricsOf = (report: Report): readonly Metric[] =>
+export const metricsOf = (report: ReportKind): readonly Metric[] =>
   definitions.flatMap(([column, one]) => {
     const given = report === 'csv' ? one.csv : one.api;
     const name = given === undefined ? column.toUpperCase() : given;
@@ -146,10 +146,10 @@ export const metricsOf = (report: Report): readonly Metric[] =>
   });
 
 /** The names of a kind of report's metrics. */
-export const fieldsOf = (report: Report): readonly string[] => metricsOf(report).map(({ name }) => name);
+export const fieldsOf = (report: ReportKind): readonly string[] => metricsOf(report).map(({ name }) => name);
 
 /** The columns of a report's numbers: one for each metric, its flag where the platform may hide it, and what fits into neither. */
-export const numberColumns = (report: Report): Columns => {
+export const numberColumns = (report: ReportKind): Columns => {
   const metrics = metricsOf(report);
   const flagOf = (column: string): Column =>
     bool(`True where ${column} is null because the platform hides 1 to 4 conversions.`).default('false');

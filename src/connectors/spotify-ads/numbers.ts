@@ -9,7 +9,7 @@ import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/stream.ts';
 import type { Value } from '../../core/table.ts';
-import { type Metric, metricsOf, type Report } from './metrics.ts';
+import { type Metric, metricsOf, type ReportKind } from './metrics.ts';
 
 // Money as exact decimal text in currency units, six digits after the point, never a JavaScript number. Entities write whole millionths
 // (contract: budget amounts are micro-amounts; vendor: BudgetRequest.micro_amount, BidMicroAmount, base_rate_micro_amount "multiplied by x10
@@ -121,7 +121,7 @@ export type Filling = Record<string, Value>;
  * Makes rows to fill: `columns`, then nulls for the report's numbers. By way of JSON, because copies of a parsed object are cheap; one that
  * is assembled from a hundred columns would be a hash table.
  */
-export const rowMaker = (report: Report, columns: Readonly<Record<string, 0 | '' | null>> = {}) => {
+export const rowMaker = (report: ReportKind, columns: Readonly<Record<string, 0 | '' | null>> = {}) => {
   const empty: Record<string, 0 | '' | null | false> = { ...columns };
   for (const { column } of metricsOf(report)) empty[column] = null;
   for (const { flag } of metricsOf(report)) if (flag !== undefined) empty[flag] = false;
@@ -222,7 +222,7 @@ const statKeys = new Set(['field_type', 'field_value']);
  * The reader of `stats`, a list of `{field_type, field_value}`, into a row. A field that was requested twice comes twice (recorded). What is
  * no number is kept in `_extra` with a note; money that is no number, a metric with two values and a row without the list reject the record.
  */
-export const statsReader = (report: Report) => {
+export const statsReader = (report: ReportKind) => {
   const metrics = new Map(metricsOf(report).map((metric) => [metric.name, metric]));
   return (r: Reading, row: Filling, stats: Json): void => {
     if (stats === undefined || stats === null) throw r.reject('missing_field', 'stats', 'has no %');

@@ -1,16 +1,16 @@
 /** One request each: those that fail do not keep the others from being read. */
 
 import * as errors from '../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../core/stream.ts';
+import type { Page, SliceReading, WalkEnd } from '../../core/stream.ts';
 import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import type { Ads } from './ads.ts';
 
 /** What one request may fail by while others are answered. */
 const kinds = [errors.Forbidden, errors.Refused, errors.TooLarge, errors.Transient, errors.UnexpectedContent];
-type Failure = InstanceType<(typeof kinds)[number]>;
+type RequestFailure = InstanceType<(typeof kinds)[number]>;
 
 /** Other errors concern the source, the credentials or the run: the next request would fail as well. */
-export const isOfOne = (cause: unknown): cause is Failure =>
+export const isOfOne = (cause: unknown): cause is RequestFailure =>
   kinds.some((one) => cause instanceof one) && !(cause instanceof errors.RateLimited);
 
 /** After this many failures in a row the fault is not with single requests: this bounds what a broken source costs. */
@@ -37,7 +37,7 @@ export async function* oneByOne<T>(
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
   const absent = new Map<string, errors.Missing>();
-  const failed = new Map<string, Failure>();
+  const failed = new Map<string, RequestFailure>();
   const total = items.length;
   let inARow = 0;
   const read = async (item: T, until: AbortSignal) => {
@@ -70,7 +70,7 @@ export async function* oneByOne<T>(
 }
 
 /** One of the failures, whose message then names them all. One that may pass by itself is worth another try, whatever the others call for. */
-const asOne = (endpoint: string, total: number, failed: ReadonlyMap<string, Failure>): unknown => {
+const asOne = (endpoint: string, total: number, failed: ReadonlyMap<string, RequestFailure>): unknown => {
   const message = `${endpoint}: ${failed.size} of ${total} failed: ${named(failed)}`;
   const [first, ...others] = failed.values();
   const chosen = [first, ...others].find((one) => errors.passesAfter(one) !== undefined) ?? first;
@@ -88,9 +88,9 @@ const named = (errors: ReadonlyMap<string, Error>): string => {
 export const answers = <T>(
   ads: Pick<Ads, 'concurrency' | 'note'>,
   requests: Requests<T>,
-  id: Reading['id'],
+  id: SliceReading['id'],
   signal: AbortSignal,
-): Reading => {
+): SliceReading => {
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     const seen = new Set<string>();
     const read = oneByOne(ads, requests, signal);

@@ -115,10 +115,10 @@ interface Refresh {
   readonly refreshToken: Hidden;
   readonly tokenUrl: string;
 }
-export type Credentials = Refresh | { readonly kind: 'token'; readonly accessToken: Hidden };
+export type AdsCredentials = Refresh | { readonly kind: 'token'; readonly accessToken: Hidden };
 
 /** Without a store, a renewed refresh token lives as long as the process. */
-export const authFor = (credentials: Credentials, store?: TokenStore): Auth =>
+export const authFor = (credentials: AdsCredentials, store?: TokenStore): Auth =>
   credentials.kind === 'refresh' ? refreshing(credentials, store) : bearer(credentials.accessToken);
 
 const refreshing = ({ clientId, clientSecret, refreshToken, tokenUrl }: Refresh, store?: TokenStore) => {

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
 import { unlessBad } from '../../core/record-parts.ts';
-import type { Json, Mapped, Page, Reading, Slice } from '../../core/stream.ts';
+import type { Json, Mapped, Page, Slice, SliceReading } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject, RejectPart } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';
@@ -30,7 +30,7 @@ export async function takePage(
   batch: Batch,
   waiting: WaitingRecords,
   page: Page,
-  reading: Reading,
+  reading: SliceReading,
   slice: Slice,
 ): Promise<number> {
   const { stream } = walking;
@@ -102,7 +102,7 @@ export class WaitingRecords {
 function intoBatch(
   { warehouseNow, stream, resolves }: WalkRun,
   page: Page,
-  reading: Reading,
+  reading: SliceReading,
   slice: Slice,
 ): (batch: Batch, record: Json, mapped: Mapped | BadData, lists?: readonly ListRead[]) => void {
   const fetchedAt = warehouseNow();

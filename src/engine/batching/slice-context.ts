@@ -4,7 +4,7 @@
  */
 
 import { type RawBuilder, sql } from 'kysely';
-import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
+import type { JobLedger, KeySet, ReportJob, SliceContext, Stream } from '../../core/stream.ts';
 import { ask, type Reader } from '../context/run-context.ts';
 
 /** For one slice of a run. In a plan, which creates no jobs, any id will do. */
@@ -30,7 +30,7 @@ async function keysOf(reader: Reader, { table, columns, of = {}, among = {}, whe
   return (await ask(reader, query)).map(({ key }) => key);
 }
 
-interface JobRow extends Pick<Job, 'status' | 'overtaken'> {
+interface JobRow extends Pick<ReportJob, 'status' | 'overtaken'> {
   readonly id: string | null;
   readonly submittedAt: Date | null;
 }

@@ -15,14 +15,14 @@ import { ownersOf } from './owners.ts';
 import { readWalk } from './read-walk.ts';
 
 /** What a run is asked to do. */
-export interface Request {
+export interface SyncRequest {
   readonly full: boolean;
   /** A backfill's window. */
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
 }
 
 /** What the warehouse and the source state of a stream now. */
-interface StreamState {
+interface StreamProgress {
   /** What was last completed. */
   readonly checkpoint: Checkpoint | undefined;
   /** The open walks and the last complete one, in the order of their opening. */
@@ -34,15 +34,15 @@ interface StreamState {
 }
 
 /** What a plan is made from. */
-export interface Planning extends Reader, StreamState {
+export interface Planning extends Reader, StreamProgress {
   readonly stream: Stream;
-  readonly request: Request;
+  readonly request: SyncRequest;
 }
 
 /** The same in a run that reads the stream. */
-export interface Syncing extends StreamRun, StreamState, Pick<Planning, 'request'> {}
+export interface Syncing extends StreamRun, StreamProgress, Pick<Planning, 'request'> {}
 
-export async function stateOf({ db, sourceId, signal }: Reader, stream: Stream): Promise<StreamState> {
+export async function stateOf({ db, sourceId, signal }: Reader, stream: Stream): Promise<StreamProgress> {
   const at = [db, sourceId, stream.name] as const;
   const [checkpoint, walks, resolves] = await withRetry(() =>
     Promise.all([checkpointOf(...at), walksOf(...at), hasOpenRejects(...at)]),
@@ -203,7 +203,7 @@ interface Planned extends Syncing {
 }
 
 /** Plans what a stream needs now; undefined: nothing. */
-export async function planStream(of: StreamRun, request: Request): Promise<Planned | undefined> {
+export async function planStream(of: StreamRun, request: SyncRequest): Promise<Planned | undefined> {
   const syncing = { ...of, ...(await stateOf(of, of.stream)), request };
   const plan = await planOf(syncing);
   return plan && { ...syncing, plan };
@@ -375,9 +375,9 @@ async function lateIn(
   from: Date | undefined,
 ): Promise<ReadonlyMap<string, Date>> {
   if (joined === undefined || last === undefined || from === undefined) return new Map();
-  type Late = { readonly owner: string; readonly since: Date | null };
+  type LateOwner = { readonly owner: string; readonly since: Date | null };
   const text = `select (to_jsonb(late) - 'since')::text as owner, since from (${joined}) late`;
   const query = CompiledQuery.raw(text, [sourceId, last.opened, from.toISOString()]);
-  const { rows } = await withRetry(() => db.executeQuery<Late>(query));
+  const { rows } = await withRetry(() => db.executeQuery<LateOwner>(query));
   return new Map(rows.map(({ owner, since }) => [owner, since ?? new Date(0)]));
 }

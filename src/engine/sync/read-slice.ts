@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import { AllRejected, HasNone, type TidemarkError, TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import type { Page, Reading, Slice, WalkEnd } from '../../core/stream.ts';
+import type { Page, Slice, SliceReading, WalkEnd } from '../../core/stream.ts';
 import { Batch, isListing } from '../../load/batch.ts';
 import { BinaryWriter } from '../../load/binary.ts';
 import { target } from '../../load/layout.ts';
@@ -67,7 +67,7 @@ const emptyBatch = ({ stream, writers }: WalkRun): Batch =>
 class SliceReader {
   readonly #walking: WalkRun;
   readonly #open: OpenSlice;
-  readonly #reading: Reading;
+  readonly #reading: SliceReading;
   readonly #refusals: ListRead[] = [];
   readonly #waiting: WaitingRecords;
   /** Loads that are under way while the next batch is filled. One that failed stays. */
@@ -76,7 +76,7 @@ class SliceReader {
   #listing: ListingLoad | undefined;
   #received = 0;
 
-  constructor(walking: WalkRun, open: OpenSlice, reading: Reading) {
+  constructor(walking: WalkRun, open: OpenSlice, reading: SliceReading) {
     this.#walking = walking;
     this.#open = open;
     this.#reading = reading;

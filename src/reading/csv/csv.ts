@@ -31,7 +31,7 @@ export const openCsv = async (
   chunks: AsyncIterable<Buffer>,
   limits: Partial<CsvLimits> = {},
 ) => {
-  const reader = new Reader(what, { ...defaultLimits, ...limits });
+  const reader = new CsvReader(what, { ...defaultLimits, ...limits });
   const blocks = reader.blocks(chunks);
   const close = async (): Promise<void> => void (await blocks.return());
   try {
@@ -44,7 +44,7 @@ export const openCsv = async (
 };
 
 /** Gathers chunks of a file until they hold whole lines. */
-class Reader {
+class CsvReader {
   header: readonly string[] = [];
   readonly #what: string;
   readonly #limits: CsvLimits;

@@ -15,7 +15,7 @@ export interface AllowedHosts {
 }
 
 /** An address that is allowed, and which network addresses its name may resolve to. */
-export interface Target {
+export interface DownloadTarget {
   readonly url: URL;
   readonly mayBe: (address: string) => boolean;
 }
@@ -25,7 +25,7 @@ export interface Target {
  * configured host, is not https (http only on loopback, where the source itself is http on loopback), carries a user, is written deceptively, or
  * names a private network address outright.
  */
-export const targetOf = (what: string, text: string, { own, hosts }: AllowedHosts): Target => {
+export const targetOf = (what: string, text: string, { own, hosts }: AllowedHosts): DownloadTarget => {
   const refused = (why: string): ForeignOrigin =>
     new ForeignOrigin(`${what}: the address of the report ${why}; nothing was fetched from it`);
   const source = new URL(own);

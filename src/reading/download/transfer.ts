@@ -9,7 +9,7 @@ import { decoded, flat, Late } from '../../http/exchange.ts';
 import { type Headers, retryAfterMs } from '../../http/headers.ts';
 import { networkFailure } from '../../http/network-errors.ts';
 import { connectTo, type Proxies } from '../../http/proxy.ts';
-import type { Target } from './download-url.ts';
+import type { DownloadTarget } from './download-url.ts';
 
 const gb = 1024 * 1024 * 1024;
 
@@ -50,7 +50,7 @@ export class Gone extends Transient {
  */
 export async function* transfer(
   what: string,
-  { url, mayBe }: Target,
+  { url, mayBe }: DownloadTarget,
   proxies: Proxies | undefined,
   limits: DownloadLimits,
   signal: AbortSignal,
@@ -87,7 +87,7 @@ export async function* transfer(
  * network: there only the list of hosts protects.
  */
 const checked =
-  (what: string, mayBe: Target['mayBe']): LookupFunction =>
+  (what: string, mayBe: DownloadTarget['mayBe']): LookupFunction =>
   (hostname, options, callback) => {
     const refusal = (address: string): string =>
       `${what}: ${hostname} resolves to ${address}, an address of a private network; nothing was fetched from it`;

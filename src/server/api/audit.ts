@@ -10,7 +10,7 @@ import type { ServerDeps } from './deps.ts';
 import type { Role } from './tokens.ts';
 
 /** Who tried what. */
-export interface Attempt {
+export interface AuditedAttempt {
   readonly role: Role | 'none';
   readonly pipeline?: unknown;
   readonly dagRunId?: unknown;
@@ -26,7 +26,7 @@ export interface Attempt {
 export function audit(
   app: FastifyInstance,
   { db, trouble }: Pick<ServerDeps, 'db' | 'trouble'>,
-  attemptOf: (request: FastifyRequest) => Attempt | undefined,
+  attemptOf: (request: FastifyRequest) => AuditedAttempt | undefined,
   what = '',
 ): void {
   const rows = new WeakMap<FastifyRequest, string>();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type ServerDeps, usualLimits } from './deps.ts';
 import { Rejected } from './envelope.ts';
-import type { Http } from './route.ts';
+import type { HttpExchange } from './route.ts';
 import type { logStream } from './schemas.ts';
 
 /** Proxies cut a connection that is idle for long. */
@@ -27,7 +27,7 @@ type LogRequest = z.infer<typeof logStream>;
 export async function streamLog(
   deps: ServerDeps,
   { params, query }: LogRequest,
-  { request, reply }: Http,
+  { request, reply }: HttpExchange,
 ): Promise<Readable> {
   await deps.control.run(params.dagName, params.runId);
   const readers = open.get(deps) ?? 0;

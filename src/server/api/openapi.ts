@@ -1,7 +1,7 @@
 /** `openapi.json` and the page `/api`, made of the routes and their schemas. */
 
 import { z } from 'zod';
-import type { Route } from './route.ts';
+import type { ApiRoute } from './route.ts';
 import { routes } from './routes.ts';
 import { failed, logLine, shapes } from './schemas.ts';
 
@@ -43,7 +43,7 @@ const addressOf = (path: string): string => `/api/v1${path.replaceAll(/:([A-Za-z
 const bare = ({ $schema, $id, ...schema }: Readonly<Record<string, unknown>>) => schema;
 const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' });
 
-const operation = ({ operationId, summary, description, input, data, codes }: Route) => ({
+const operation = ({ operationId, summary, description, input, data, codes }: ApiRoute) => ({
   operationId,
   summary,
   ...(description === undefined ? {} : { description }),

@@ -6,7 +6,7 @@ import { escaped } from '../../core/format.ts';
 import type { ServerDeps } from './deps.ts';
 import { Rejected } from './envelope.ts';
 
-interface Details<S extends z.ZodObject> {
+interface RouteDetails<S extends z.ZodObject> {
   readonly description?: string;
   /** `params`, `query` and `body` of a request, as far as they are checked. */
   readonly input?: S;
@@ -16,12 +16,12 @@ interface Details<S extends z.ZodObject> {
   readonly codes?: readonly number[];
 }
 
-export interface Http {
+export interface HttpExchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-export interface Route extends Details<z.ZodObject> {
+export interface ApiRoute extends RouteDetails<z.ZodObject> {
   readonly input: z.ZodObject;
   readonly codes: readonly number[];
   readonly method: string;
@@ -30,16 +30,16 @@ export interface Route extends Details<z.ZodObject> {
   readonly operationId: string;
   readonly summary: string;
   /** Checks the request and gives the data of the answer. Throws Rejected with 400. */
-  answer(deps: ServerDeps, http: Http): Promise<unknown>;
+  answer(deps: ServerDeps, http: HttpExchange): Promise<unknown>;
 }
 
 /** `name`: operation id, method and path. `answer` gets the checked parts of the request. */
 export function route<S extends z.ZodObject = z.ZodObject>(
   name: string,
   summary: string,
-  details: Details<S>,
-  answer: (deps: ServerDeps, asked: z.infer<S>, http: Http) => Promise<unknown>,
-): Route {
+  details: RouteDetails<S>,
+  answer: (deps: ServerDeps, asked: z.infer<S>, http: HttpExchange) => Promise<unknown>,
+): ApiRoute {
   const [operationId = '', method = '', path = ''] = name.split(' ');
   const common = {
     method,
@@ -49,7 +49,7 @@ export function route<S extends z.ZodObject = z.ZodObject>(
     input: z.object({}),
     codes: [method === 'GET' ? 200 : 202],
   };
-  const answered: Route['answer'] = async (deps, http) => {
+  const answered: ApiRoute['answer'] = async (deps, http) => {
     const found = (details.input ?? common.input).safeParse(http.request);
     if (!found.success) throw new Rejected(400, problem(found.error));
     return answer(deps, found.data as z.infer<S>, http);

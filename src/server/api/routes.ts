@@ -10,18 +10,18 @@ import type { DagRun, DagStatus } from '../../scheduler/control.ts';
 import type { ServerDeps } from './deps.ts';
 import { streamAbout, streamLog } from './log-stream.ts';
 import { askOfParams } from './params.ts';
-import { type Http, type Route, route } from './route.ts';
+import { type ApiRoute, type HttpExchange, route } from './route.ts';
 import * as shape from './schemas.ts';
 
 /** Who asked, for the log of a run. */
-const by = ({ request }: Http) => ({ by: `api ${request.ip}` });
+const by = ({ request }: HttpExchange) => ({ by: `api ${request.ip}` });
 
 const withHandoffs = async ({ db }: ServerDeps, run: DagRun) => ({
   ...run,
   handoffs: await handoffsOf(db, [run.runId, ...run.runs]),
 });
 
-const history = (path: string, operationId: string): Route =>
+const history = (path: string, operationId: string): ApiRoute =>
   route(
     `${operationId} GET /dags/:dagName/${path}`,
     'Runs of a DAG, newest first',
@@ -33,7 +33,7 @@ const history = (path: string, operationId: string): Route =>
     },
   );
 
-export const routes: readonly Route[] = [
+export const routes: readonly ApiRoute[] = [
   route('listDags GET /dags', 'List the DAGs', { data: shape.dagList }, async ({ control }) => ({
     dags: await control.list(),
   })),

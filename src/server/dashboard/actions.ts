@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
 import { Conflict, paramsOf } from '../../scheduler/run-request.ts';
-import { type Attempt, audit, fieldsOf } from '../api/audit.ts';
+import { type AuditedAttempt, audit, fieldsOf } from '../api/audit.ts';
 import { Rejected } from '../api/envelope.ts';
 import { requestPath } from './components.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -19,7 +19,7 @@ interface Names {
 /** In a scope of its own. */
 export function actions(app: FastifyInstance, deps: DashboardDeps): void {
   const { control } = deps;
-  const attemptOf = ({ session, params, body }: FastifyRequest): Attempt => ({
+  const attemptOf = ({ session, params, body }: FastifyRequest): AuditedAttempt => ({
     role: session?.role ?? 'none',
     pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
     dagRunId: fieldsOf(params).run,

@@ -2,8 +2,8 @@
 
 import { count, duration, minute, plural, relative } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
-import { type Html, html, type Part } from './html.ts';
-import type { View } from './layout.ts';
+import { type Html, type HtmlPart, html } from './html.ts';
+import type { PageContext } from './layout.ts';
 
 /** Four colours and none: good, needs attention, bad, active, and nothing to say. */
 export type Tone = 'good' | 'warn' | 'bad' | 'going' | 'none';
@@ -49,19 +49,19 @@ export const lasting = (seconds: number | null | undefined): Html =>
   orDash(typeof seconds === 'number' && duration(seconds));
 
 /** Text that may be missing. */
-export const orDash = (text: Part): Html => (isShown(text) ? html`${text}` : none);
+export const orDash = (text: HtmlPart): Html => (isShown(text) ? html`${text}` : none);
 
 /** `kind`: `n` aligns digits; `wide` is left out on narrow screens; `wraps` may break into lines. */
-export type Column<R> = readonly [
+export type TableColumn<R> = readonly [
   name: string,
-  cell: (row: R) => Part,
+  cell: (row: R) => HtmlPart,
   kind?: 'n' | 'wide' | 'n wide' | 'wraps' | 'wraps wide',
 ];
 
 /** A table, or a sentence if it would be empty. `caption` is for screen readers. */
 export function table<R>(
   caption: string,
-  columns: readonly Column<R>[],
+  columns: readonly TableColumn<R>[],
   rows: readonly R[],
   empty = 'Nothing yet.',
 ): Html {
@@ -74,15 +74,15 @@ export function table<R>(
 }
 
 /** Names and values, e.g. the head of a page; without a value the pair is left out. */
-export const facts = (pairs: Readonly<Record<string, Part>>): Html =>
+export const facts = (pairs: Readonly<Record<string, HtmlPart>>): Html =>
   html`<dl class="facts">${Object.entries(pairs).map(
     ([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 
-const isShown = (part: Part): boolean => Boolean(part) || part === 0;
+const isShown = (part: HtmlPart): boolean => Boolean(part) || part === 0;
 
 /** A list of notes; nothing if there are none. */
-export function notes(found: readonly Part[]): Html {
+export function notes(found: readonly HtmlPart[]): Html {
   const items = found.filter(isShown).map((each) => html`<li>${each}</li>`);
   return items.length === 0 ? html`` : html`<ul class="notes">${items}</ul>`;
 }
@@ -91,7 +91,7 @@ export function notes(found: readonly Part[]): Html {
  * A button that posts to `path` with the form of the frame; nothing for sessions that may not change
  * anything.
  */
-export const button = (view: View, path: string, word: string, isDisabled = false): Part =>
+export const button = (view: PageContext, path: string, word: string, isDisabled = false): HtmlPart =>
   view.mayChange &&
   html`<button form="action" formaction="${path}"${isDisabled && html` disabled`}>${word}</button>`;
 
@@ -102,12 +102,12 @@ export function address(path: string, query: Readonly<Record<string, string | un
   return given.size === 0 ? path : `${path}?${given}`;
 }
 
-export const link = (to: string, text: Part): Html => html`<a href="${to}">${text}</a>`;
+export const link = (to: string, text: HtmlPart): Html => html`<a href="${to}">${text}</a>`;
 
 export const runLink = (runId: string): Html => link(`/runs/${runId}`, runId);
 
 /** How many rejects a stream has, with the way to them. `query`: further parameters of that page. */
-export const rejectsLink = (found: number, query: Readonly<Record<string, string>>): Part =>
+export const rejectsLink = (found: number, query: Readonly<Record<string, string>>): HtmlPart =>
   found === 0 ? '0' : link(address('/rejects', query), count(found));
 
 export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runId'>): string =>

@@ -12,7 +12,7 @@ import { shared } from '../api/service.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
 import type { DashboardDeps, PageRequest } from './deps.ts';
-import { layout, message, type Page, type View } from './layout.ts';
+import { type DashboardPage, layout, message, type PageContext } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { overview } from './pages/overview.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
@@ -22,7 +22,7 @@ import { streamPage, streamsPage } from './pages/streams.ts';
 import { sessions } from './session.ts';
 
 /** Undefined: there is nothing of that name (404). */
-type MakePage = (request: PageRequest) => Promise<Page | undefined>;
+type MakePage = (request: PageRequest) => Promise<DashboardPage | undefined>;
 
 const pages: Readonly<Record<string, MakePage>> = {
   '/': overview,
@@ -46,9 +46,17 @@ const nothingThere = 'There is nothing of that name here.';
  */
 export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   const asset = assets(app);
-  const viewFor = (reply: FastifyReply, rejects = 0): View => ({ ...viewOf(deps, reply), asset, rejects });
-  const show = (reply: FastifyReply, page: Page, status = 200, view = viewFor(reply)): FastifyReply =>
-    reply.code(status).type('text/html; charset=utf-8').send(layout(view, page));
+  const viewFor = (reply: FastifyReply, rejects = 0): PageContext => ({
+    ...viewOf(deps, reply),
+    asset,
+    rejects,
+  });
+  const show = (
+    reply: FastifyReply,
+    page: DashboardPage,
+    status = 200,
+    view = viewFor(reply),
+  ): FastifyReply => reply.code(status).type('text/html; charset=utf-8').send(layout(view, page));
   app.setErrorHandler((error, { method, routeOptions }, reply) => {
     const { code, body, isOurs } = refusalOf(error);
     if (isOurs) deps.trouble(`${method} ${routeOptions.url ?? ''} of the dashboard failed`, error);
@@ -85,7 +93,10 @@ async function changeToken({ db, control }: DashboardDeps): Promise<string> {
   return [past, ...requests].join(' ');
 }
 
-function viewOf({ now, version }: DashboardDeps, reply: FastifyReply): Omit<View, 'asset' | 'rejects'> {
+function viewOf(
+  { now, version }: DashboardDeps,
+  reply: FastifyReply,
+): Omit<PageContext, 'asset' | 'rejects'> {
   const { session } = reply.request;
   return {
     now: now(),

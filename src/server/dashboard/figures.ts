@@ -5,7 +5,7 @@ import type { DayStatus } from '../../queries/daily-status.ts';
 import type { BadSlice } from '../../queries/run-history.ts';
 import type { Progress, Timeline } from '../../queries/timeline.ts';
 import { sign, spoken, type Tone, toneOf } from './components.ts';
-import { type Html, html, type Part } from './html.ts';
+import { type Html, type HtmlPart, html } from './html.ts';
 
 export interface Series {
   readonly name: string;
@@ -50,7 +50,7 @@ export function bars(
 }
 
 /** What the colours of a figure mean. */
-export const key = (items: readonly (readonly [tone: Tone, words: Part])[]): Html =>
+export const key = (items: readonly (readonly [tone: Tone, words: HtmlPart])[]): Html =>
   html`<p class="key soft">${items.map(([tone, words]) => html`<span>${sign(tone)}${words}</span> `)}</p>`;
 
 /** Place and width in per cent. */

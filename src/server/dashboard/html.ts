@@ -13,14 +13,14 @@ export class Html {
 }
 
 /** What a template takes. Null, undefined and false are nothing; the parts of a list are joined. */
-export type Part = Html | string | number | null | undefined | false | readonly Part[];
+export type HtmlPart = Html | string | number | null | undefined | false | readonly HtmlPart[];
 
 /**
  * A template: `html`<p>${text}</p>``. Text may be put into elements and quoted attributes. Control characters
  * and characters that
  * reorder a line are written out (`\x1b`), `& < > " '` as entities.
  */
-export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
+export const html = (strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html =>
   new Html(strings.reduce((text, piece, at) => `${text}${rendered(parts[at - 1])}${piece}`));
 
 /** Text of several lines: line ends and tabs are kept, everything else is as in `html`. */
@@ -33,7 +33,7 @@ export const lines = (text: string): Html =>
       .join(''),
   );
 
-const rendered = (part: Part): string => {
+const rendered = (part: HtmlPart): string => {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(rendered).join('');

@@ -1,10 +1,10 @@
 /** The frame around every page, and the pages that say one thing. */
 
 import type { AssetPath } from './assets.ts';
-import { type Html, html, type Part } from './html.ts';
+import { type Html, type HtmlPart, html } from './html.ts';
 
 /** What a page needs to know of its request. */
-export interface View {
+export interface PageContext {
   readonly now: Date;
   readonly version: string;
   readonly asset: AssetPath;
@@ -18,11 +18,11 @@ export interface View {
   readonly rejects?: number;
 }
 
-export interface Page {
+export interface DashboardPage {
   readonly title: string;
   /** The entry of the navigation that it belongs to. */
   readonly at?: string;
-  readonly body: Part;
+  readonly body: HtmlPart;
   /** Without navigation and updates: a sign-in or a message. */
   readonly isAlone?: boolean;
 }
@@ -37,7 +37,7 @@ const places = {
 };
 
 /** A whole document. */
-export function layout(view: View, page: Page): string {
+export function layout(view: PageContext, page: DashboardPage): string {
   const { asset, now, version } = view;
   return html`<!doctype html>
 <html lang="en">
@@ -68,30 +68,30 @@ ${page.body}
 `.text;
 }
 
-const place = (path: string, name: string, { rejects = 0 }: View, page: Page): Html =>
+const place = (path: string, name: string, { rejects = 0 }: PageContext, page: DashboardPage): Html =>
   html`<li><a href="${path}"${page.at === path && html` aria-current="page"`}>${name}${
     path === '/rejects' &&
     html`<span id="open-rejects" data-live>${rejects > 0 && html` <mark>${rejects}</mark>`}</span>`
   }</a></li>`;
 
 /** The hidden field that every form carries. */
-export const csrf = (view: View): Html => hidden('_csrf', view.csrf);
+export const csrf = (view: PageContext): Html => hidden('_csrf', view.csrf);
 
-export const hidden = (name: string, value: Part): Html =>
+export const hidden = (name: string, value: HtmlPart): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
 /** A part of a page that the script replaces when it has changed. `isGoing`: it changes all the time. */
-export const live = (id: string, body: Part, isGoing = false): Html =>
+export const live = (id: string, body: HtmlPart, isGoing = false): Html =>
   html`<section id="${id}" data-live${isGoing && html` data-going`}>${body}</section>`;
 
 /** A page with one message, e.g. why a request was refused. */
-export const message = (title: string, text: string): Page => ({
+export const message = (title: string, text: string): DashboardPage => ({
   title,
   isAlone: true,
   body: html`<article class="message"><h1>${title}</h1><p>${text}</p><p><a href="/">Overview</a></p></article>`,
 });
 
-export const signIn = (next: string, wrong?: string): Page => ({
+export const signIn = (next: string, wrong?: string): DashboardPage => ({
   title: 'Sign in',
   isAlone: true,
   body: html`<article class="message"><h1>Sign in</h1>

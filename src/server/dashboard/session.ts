@@ -15,9 +15,9 @@ import { isSameOrigin, namesThisMachine } from '../api/authenticate.ts';
 import { Rejected } from '../api/envelope.ts';
 import { attemptLimit, type Role, roleOfToken, type Tokens } from '../api/tokens.ts';
 import type { DashboardDeps } from './deps.ts';
-import { type Page, signIn } from './layout.ts';
+import { type DashboardPage, signIn } from './layout.ts';
 
-export interface Session {
+export interface UserSession {
   readonly id: string;
   readonly expiresMs: number;
   readonly role: Role;
@@ -29,7 +29,7 @@ export interface Session {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    session: Session | undefined;
+    session: UserSession | undefined;
   }
   interface FastifyContextConfig {
     /** Answered without a session: assets and the sign-in. */
@@ -43,7 +43,7 @@ declare module 'fastify' {
 const lifetime = hours(12);
 
 interface SessionDeps extends DashboardDeps {
-  readonly show: (reply: FastifyReply, page: Page, status?: number) => FastifyReply;
+  readonly show: (reply: FastifyReply, page: DashboardPage, status?: number) => FastifyReply;
 }
 
 const needsToken = ({ operate, read }: Tokens): boolean => operate !== undefined || read !== undefined;
@@ -71,7 +71,7 @@ function cookieOf(key: string, now: () => Date) {
   const options = { path: '/', httpOnly: true, sameSite: 'strict', secure: 'auto' } as const;
   const ended = new Map<string, number>();
   return {
-    open(reply: FastifyReply, role: Role): Session {
+    open(reply: FastifyReply, role: Role): UserSession {
       const id = crypto.randomBytes(18).toString('base64url');
       const expiresMs = now().getTime() + lifetime;
       const value = `${id}.${expiresMs}.${role}`;
@@ -79,7 +79,7 @@ function cookieOf(key: string, now: () => Date) {
       return { id, expiresMs, role, _csrf: id };
     },
     /** Undefined: there is none, or it is forged, over or ended. */
-    read(request: FastifyRequest): Session | undefined {
+    read(request: FastifyRequest): UserSession | undefined {
       const { valid, value } = request.unsignCookie(request.cookies[name] ?? '');
       const [id = '', expires, role] = (valid && value ? value : '').split('.');
       const expiresMs = Number(expires);
@@ -87,7 +87,7 @@ function cookieOf(key: string, now: () => Date) {
       return { id, expiresMs, role, _csrf: id };
     },
     /** Ends it here as well: a copy of the cookie is worth nothing. */
-    end(reply: FastifyReply, session: Session | undefined): void {
+    end(reply: FastifyReply, session: UserSession | undefined): void {
       for (const [id, until] of ended) if (until < now().getTime()) ended.delete(id);
       if (session !== undefined) ended.set(session.id, session.expiresMs);
       reply.clearCookie(name, options);

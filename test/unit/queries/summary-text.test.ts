@@ -3,10 +3,10 @@ import { noCounts } from '../../../src/core/run.ts';
 import type { StreamState } from '../../../src/queries/freshness.ts';
 import type { RunLine } from '../../../src/queries/run-history.ts';
 import {
-  type Known,
   outcome,
   receiptProblem,
   receiptText,
+  type SummaryInput,
   summary as stateIn,
 } from '../../../src/queries/summary-text.ts';
 
@@ -49,13 +49,13 @@ const run = (runId: string, kind: string, more: Partial<RunLine> = {}): RunLine 
 const lost = { status: 'running', alive: false, finishedAt: null } as const;
 
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
-const nothing: Known = { streams: [], last: [], configured: [], ill: [] };
-const all = (streams: readonly Partial<StreamState>[], runs: readonly RunLine[] = []): Known => ({
+const nothing: SummaryInput = { streams: [], last: [], configured: [], ill: [] };
+const all = (streams: readonly Partial<StreamState>[], runs: readonly RunLine[] = []): SummaryInput => ({
   ...nothing,
   streams: streams.map((each) => ({ ...stream, ...each })),
   last: runs.length === 0 ? [run('1', 'sync')] : runs,
 });
-const textOf = (state: Known): string => {
+const textOf = (state: SummaryInput): string => {
   const { lead, rest } = stateIn(state, now);
   return `${lead} ${rest}`;
 };
@@ -137,7 +137,7 @@ describe('the state is good only where nothing is wrong', () => {
   const held = { status: 'needs_attention', settles: 'deletions' };
   const receipt = { expected: null, fetched: 0, landed: 0 };
   const partly = { runId: '1', kind: 'sync', finishedAt: ago(3), status: 'partial', receipt };
-  test.each<[string, Partial<Known>, string]>([
+  test.each<[string, Partial<SummaryInput>, string]>([
     ['a configured pipeline has never run', { configured: ['tracker', 'ads'] }, 'ads has never run.'],
     [
       'a stream never began',

@@ -3,9 +3,9 @@ import type { RunReport } from '../../../src/core/run.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
 import {
-  type Job,
   openQueue,
   type Queue,
+  type QueueJob,
   queueSchema,
   type Times,
   usualTimes,
@@ -17,7 +17,7 @@ import {
   type Ended,
   markLost,
 } from '../../../src/scheduler/requests.ts';
-import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/run-request.ts';
+import type { DagCatalogue, KnownDag, Timed } from '../../../src/scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../../../src/scheduler/service.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 
@@ -55,7 +55,7 @@ export const timed = (cron: string, more: Partial<Timed> = {}): Timed => ({
   ...more,
 });
 
-export const catalogue = (...dags: readonly KnownDag[]): Catalogue => dags;
+export const catalogue = (...dags: readonly KnownDag[]): DagCatalogue => dags;
 
 /** Due once a day, and the last time two minutes before this call: no test of a file can meet its next instant. */
 export const dailySinceJustNow = (): string => {
@@ -91,7 +91,7 @@ export interface Conductor {
 
 export async function conduct(
   warehouse: Warehouse,
-  known: Catalogue,
+  known: DagCatalogue,
   runner: Runner,
   { times = {}, ...how }: Partial<Omit<ServiceDeps, 'times'>> & { readonly times?: Partial<Times> } = {},
 ): Promise<Conductor> {
@@ -114,7 +114,7 @@ export async function conduct(
 }
 
 /** A queue for these DAGs; without a service it has no worker. */
-export const queueOf = (warehouse: Warehouse, dags: Catalogue, troubles: string[] = []): Promise<Queue> =>
+export const queueOf = (warehouse: Warehouse, dags: DagCatalogue, troubles: string[] = []): Promise<Queue> =>
   openQueue(
     warehouse,
     dags.map(({ name }) => name),
@@ -122,7 +122,7 @@ export const queueOf = (warehouse: Warehouse, dags: Catalogue, troubles: string[
   );
 
 /** Asks without a worker. */
-export const controlOf = async (warehouse: Warehouse, known: Catalogue): Promise<Control> =>
+export const controlOf = async (warehouse: Warehouse, known: DagCatalogue): Promise<Control> =>
   openControl(warehouse, known, await queueOf(warehouse, known), async () => []);
 
 /** Takes the first job of these pipelines and claims its request, as a worker does; undefined where none waits. */
@@ -141,7 +141,7 @@ export async function take(
   try {
     for (const pipeline of pipelines) {
       if ((await boss.getQueue(pipeline)) === null) continue;
-      const [job] = await boss.fetch<Job['data']>(pipeline);
+      const [job] = await boss.fetch<QueueJob['data']>(pipeline);
       if (job !== undefined) return await claim(warehouse.db, job, worker);
     }
     return undefined;
@@ -170,7 +170,7 @@ export const hurryJobs = async ({ pool }: Warehouse): Promise<void> => {
 };
 
 /** What a service does about workers that died a minute ago: their jobs go back to the queue, their requests are lost. */
-export async function loseDead(warehouse: Warehouse, known: Catalogue): ReturnType<typeof markLost> {
+export async function loseDead(warehouse: Warehouse, known: DagCatalogue): ReturnType<typeof markLost> {
   await silenceWorkers(warehouse);
   await warehouse.pool.query(`update pgboss.queue set monitor_on = null, monitor_claim_on = null`);
   await (await queueOf(warehouse, known)).reap();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Control, openControl } from '../../../src/scheduler/control.ts';
 import type { Queue } from '../../../src/scheduler/queue.ts';
-import type { Catalogue } from '../../../src/scheduler/run-request.ts';
+import type { DagCatalogue } from '../../../src/scheduler/run-request.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { emptyRequests, queueOf } from './orchestra.ts';
@@ -17,7 +17,7 @@ export interface Requests {
 }
 
 /** Call it once a file. The fields are there as soon as the tests run. */
-export function openRequests(known: Catalogue): Requests {
+export function openRequests(known: DagCatalogue): Requests {
   const opened = {} as { -readonly [Name in keyof Requests]: Requests[Name] };
   beforeAll(async () => {
     opened.database = await testDatabase({ max: 20 });

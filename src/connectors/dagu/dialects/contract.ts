@@ -5,14 +5,14 @@ import { isObject, type JsonObject } from '../../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../../core/stream.ts';
 import { ifBusy, route, sendOptional } from '../client.ts';
 import { instantText, isFilled, standingIn, textOf } from '../fields.ts';
-import { engineRun, firstAs, type Run, runIn } from '../transform.ts';
+import { type DagRunRecord, engineRun, firstAs, runIn } from '../transform.ts';
 import { each, pagesOf } from '../workflow.ts';
-import type { Dialect } from './dialect.ts';
+import type { DaguDialect } from './dialect.ts';
 
 export const statusRequest = (dag: string): Request => route('/api/v1', 'GET', '/dags/{dag}/status', [dag]);
 
 /** `dags`: names of the DAGs, because the contract promises no list. */
-export const contract = (http: Http, dags: readonly string[]): Dialect => {
+export const contract = (http: Http, dags: readonly string[]): DaguDialect => {
   /** The status of each DAG as Dagu's record of its newest run; none of a DAG that the engine does not know. */
   async function* statuses(signal: AbortSignal) {
     const ask = async (dag: string, until: AbortSignal) => {
@@ -70,7 +70,7 @@ export const recordOf = (body: Json, dag: string): JsonObject => {
 };
 
 /** The current execution of a DAG by its record. Without an id it is named by its start. */
-export const currentRun = (record: JsonObject): Run => {
+export const currentRun = (record: JsonObject): DagRunRecord => {
   const run = runIn(record);
   const begun_at = instantText(run.startedAt);
   const dag_run_id = run.dag_run_id || (begun_at ? `started:${begun_at}` : '');

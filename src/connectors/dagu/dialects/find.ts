@@ -5,12 +5,12 @@ import type { Http, Json, Request } from '../../../core/stream.ts';
 import { refusalIn } from '../../../http/closed-endpoints.ts';
 import { firstOf, ofOneRequest } from '../client.ts';
 import { contract, recordOf, statusRequest } from './contract.ts';
-import type { Dialect } from './dialect.ts';
+import type { DaguDialect } from './dialect.ts';
 import { v1_30 } from './v1-30.ts';
 import { listIn, listRequest, v2 } from './v2.ts';
 
 /** What is asked, and what throws where the answer is not of the dialect. */
-type Probe = readonly [dialect: Dialect, request: Request, check: (body: Json) => unknown];
+type Probe = readonly [dialect: DaguDialect, request: Request, check: (body: Json) => unknown];
 
 /**
  * The dialect of the first request that is answered in it, and the engine's clock where it sends one: the status of a

@@ -6,15 +6,15 @@ import type { Http, Json, Paging } from '../../../core/stream.ts';
 import { at, idBy, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import { ifBusy, type Prefix, route, sendOptional } from '../client.ts';
-import { engineRun, type Run, runIn } from '../transform.ts';
-import type { Dialect } from './dialect.ts';
+import { type DagRunRecord, engineRun, runIn } from '../transform.ts';
+import type { DaguDialect } from './dialect.ts';
 
 /** 100 is the largest page of DAGs. */
 export const listRequest = (prefix: Prefix) =>
   route(prefix, 'GET', '/dags', [], { query: { page: 1, perPage: 100 } });
 
-export const v2 = (http: Http, prefix: Prefix = '/api/v1'): Dialect => {
-  const run: Dialect['run'] = async (dag, id, signal) => {
+export const v2 = (http: Http, prefix: Prefix = '/api/v1'): DaguDialect => {
+  const run: DaguDialect['run'] = async (dag, id, signal) => {
     const request = route(prefix, 'GET', '/dag-runs/{name}/{dagRunId}', [dag, id]);
     const answer = await sendOptional(http, request, signal);
     const found = answer && daguRun(detailsIn(answer.body));
@@ -26,7 +26,11 @@ export const v2 = (http: Http, prefix: Prefix = '/api/v1'): Dialect => {
    * By the name of the file 1.30.2 answers an id that it does not know with an active run, or with 500 (measured), so a
    * run is asked for by the name of its DAG, which the newest run has.
    */
-  const ofFile = async (file: string, runId: string, signal: AbortSignal): Promise<Run | undefined> => {
+  const ofFile = async (
+    file: string,
+    runId: string,
+    signal: AbortSignal,
+  ): Promise<DagRunRecord | undefined> => {
     const request = route(prefix, 'GET', '/dags/{fileName}/dag-runs/latest', [file]);
     const record = at((await sendOptional(http, request, signal))?.body, 'dagRun');
     const newest = isObject(record) ? runIn(record) : undefined;
@@ -80,7 +84,7 @@ export const listIn =
   };
 
 /** A summary or the details of a run. */
-const daguRun = (record: Json): Run => {
+const daguRun = (record: Json): DagRunRecord => {
   const run = runIn(isObject(record) ? record : {});
   if (run.dag_run_id !== '' && run.dag_name !== '') return run;
   throw new UnexpectedContent('a run of the engine has no dagRunId, or no name of its DAG');

@@ -2,10 +2,10 @@
 
 import { sending } from '../client.ts';
 import { epochMillis, quotedMinutes } from '../jql.ts';
-import type { Dialect } from './dialect.ts';
+import type { JiraDialect } from './dialect.ts';
 
 /** The shape that everything else is turned into. */
-export const cloud: Dialect = {
+export const cloud: JiraDialect = {
   title: 'Jira Cloud',
   adapt: (http) => http,
   issue: (record) => record,
@@ -22,7 +22,7 @@ const unnamed = { status: undefined, expand: undefined, includeInactiveUsers: un
  * A server that does not say what it is: it has the endpoints of the tracker's contract, and may have others
  * of the cloud's. The contract names `created >= <date>` and leaves open how a date is written.
  */
-export const contract: Dialect = {
+export const contract: JiraDialect = {
   ...cloud,
   title: 'a tracker that does not say what it is',
   adapt: (http) =>

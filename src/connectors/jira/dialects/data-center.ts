@@ -11,11 +11,11 @@ import { get, instantAt } from '../../../reading/requests.ts';
 import { sending } from '../client.ts';
 import { epochMillis } from '../jql.ts';
 import { at, listOf } from '../lists.ts';
-import { answers, type Dialect } from './dialect.ts';
+import { answers, type JiraDialect } from './dialect.ts';
 import { historiesOf, issueOf } from './server-records.ts';
 
 /** `version`: as the server states it. */
-export const dataCenter = (version?: string): Dialect => ({
+export const dataCenter = (version?: string): JiraDialect => ({
   title: ['Jira Data Center', ...(version === undefined ? [] : [version])].join(' '),
   adapt,
   issue: issueOf,

@@ -7,7 +7,7 @@ import { AuthFailed, Forbidden, Missing, Refused, UnexpectedContent } from '../.
 import type { Http, Json } from '../../../core/stream.ts';
 import type { DateForm } from '../jql.ts';
 
-export interface Dialect {
+export interface JiraDialect {
   /** For people, e.g. `Jira Data Center 9.12.4`. */
   readonly title: string;
   /** Takes requests of the cloud's API, and gives answers in the cloud's shape. */

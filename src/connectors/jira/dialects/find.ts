@@ -9,10 +9,10 @@ import { sending } from '../client.ts';
 import { textAt } from '../lists.ts';
 import { cloud, contract } from './cloud.ts';
 import { dataCenter } from './data-center.ts';
-import { answers, type Dialect } from './dialect.ts';
+import { answers, type JiraDialect } from './dialect.ts';
 
 export interface Server {
-  readonly dialect: Dialect;
+  readonly dialect: JiraDialect;
   readonly account: Account;
 }
 
@@ -39,7 +39,7 @@ export const findServer = async (http: Http, plain: Http, signal: AbortSignal): 
 };
 
 /** Undefined where the server is no Data Center. Jira 7 and older do not say how they are deployed. */
-const dialectIn = (info: Json, cause: unknown): Dialect | undefined => {
+const dialectIn = (info: Json, cause: unknown): JiraDialect | undefined => {
   const [version, deployment] = [textAt(info, 'version'), textAt(info, 'deploymentType')];
   const isServer = deployment === undefined ? version !== undefined : deployment !== 'Cloud';
   return isServer || (info === undefined && cause instanceof Missing) ? dataCenter(version) : undefined;

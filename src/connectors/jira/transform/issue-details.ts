@@ -25,7 +25,7 @@ export type DetailWalks = ReturnType<typeof detailWalks>;
 /** How the server gives such lists of many issues at once. */
 export type DetailBulk = Readonly<Partial<Record<keyof DetailWalks, BulkLists>>>;
 
-interface Owner extends Omit<Issue, 'partial'> {
+interface DetailedIssue extends Omit<Issue, 'partial'> {
   readonly key: string;
   readonly catalogue: Catalogue;
   readonly walks: () => DetailWalks;
@@ -33,7 +33,7 @@ interface Owner extends Omit<Issue, 'partial'> {
 }
 
 /** What was found of the lists: rows by child, and the lists that are to be fetched. */
-interface Details {
+interface IssueDetails {
   readonly children: Record<string, readonly Row[]>;
   readonly nestedLists: NestedList[];
   /** Authors of what came. */
@@ -41,7 +41,7 @@ interface Details {
 }
 
 /** One of the lists: where it is in its holder, and how its elements become rows. */
-interface List<T extends Row> {
+interface DetailList<T extends Row> {
   readonly child: keyof DetailWalks;
   readonly key: string;
   readonly name: string;
@@ -49,10 +49,10 @@ interface List<T extends Row> {
   /** What errors call the table, and an element that was fetched. */
   readonly table: string;
   readonly noun: string;
-  readonly read: (owner: Owner, r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
+  readonly read: (owner: DetailedIssue, r: Reading, element: Json, bad?: TakeBadPart) => readonly T[];
 }
 
-const changelogList: List<IssueChangeRow> = {
+const changelogList: DetailList<IssueChangeRow> = {
   child: 'changelog',
   key: 'changelog',
   name: 'histories',
@@ -63,7 +63,7 @@ const changelogList: List<IssueChangeRow> = {
 };
 
 /** A list among the fields. */
-const fieldList = (key: string, child: 'comments' | 'worklogs', table: Readable): List<Row> => ({
+const fieldList = (key: string, child: 'comments' | 'worklogs', table: Readable): DetailList<Row> => ({
   child,
   key,
   name: child,
@@ -77,8 +77,8 @@ const commentList = fieldList('comment', 'comments', comments);
 const worklogList = fieldList('worklog', 'worklogs', worklogs);
 
 /** All three lists, and the keys that the changelog names. Adds their authors to `people`. */
-export const detailsOf = (owner: Owner, record: JsonObject, people: Row[]): Details => {
-  const details: Details = { children: {}, nestedLists: [], people };
+export const detailsOf = (owner: DetailedIssue, record: JsonObject, people: Row[]): IssueDetails => {
+  const details: IssueDetails = { children: {}, nestedLists: [], people };
   addChangelog(details, owner, record);
   addList(details, owner, owner.fields, commentList);
   addList(details, owner, owner.fields, worklogList);
@@ -86,7 +86,12 @@ export const detailsOf = (owner: Owner, record: JsonObject, people: Row[]): Deta
 };
 
 /** Adds the rows of a list that came complete, else how to fetch it. `came`: what could be read of it. */
-const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObject, list: List<T>) => {
+const addList = <T extends Row>(
+  details: IssueDetails,
+  owner: DetailedIssue,
+  holder: JsonObject,
+  list: DetailList<T>,
+) => {
   const { r } = owner;
   const { child, path, name } = list;
   const { records, complete, stated } = delivered(r, holder, list);
@@ -106,7 +111,7 @@ const addList = <T extends Row>(details: Details, owner: Owner, holder: JsonObje
 };
 
 /** How to fetch a list, and how what was fetched becomes rows. */
-const fetchingOf = <T extends Row>(owner: Owner, list: List<T>, stated: number | undefined) => {
+const fetchingOf = <T extends Row>(owner: DetailedIssue, list: DetailList<T>, stated: number | undefined) => {
   const { child, table, noun } = list;
   const rows = (fetched: readonly Json[], bad?: TakeBadPart): readonly T[] => {
     const read = (element: Json) =>
@@ -117,9 +122,9 @@ const fetchingOf = <T extends Row>(owner: Owner, list: List<T>, stated: number |
   return { walk: owner.walks()[child], stated, rows, ...(bulk && { bulk }) };
 };
 
-const ownerOf = ({ id }: Owner): Json => ({ issue_id: String(id) });
+const ownerOf = ({ id }: DetailedIssue): Json => ({ issue_id: String(id) });
 
-const addChangelog = (details: Details, owner: Owner, record: JsonObject): void => {
+const addChangelog = (details: IssueDetails, owner: DetailedIssue, record: JsonObject): void => {
   const { came, take, fetching } = addList(details, owner, record, changelogList);
   const keys = keysOf(owner, came, take);
   details.children.keys = keys;
@@ -136,7 +141,7 @@ const addChangelog = (details: Details, owner: Owner, record: JsonObject): void 
  * is false where none came, where it came without its envelope or cannot be read, and where the envelope says
  * that there are more. `stated` is its total.
  */
-const delivered = (r: Reading, holder: JsonObject, { key, name, path }: List<Row>) => {
+const delivered = (r: Reading, holder: JsonObject, { key, name, path }: DetailList<Row>) => {
   const envelope = own(holder, key) ?? null;
   const list = isObject(envelope) ? own(envelope, name) : envelope;
   if (!Array.isArray(list)) {
@@ -250,7 +255,7 @@ const changedValue = (r: Reading, item: JsonObject, key: string): string | null 
 };
 
 /** The key of an issue and those that its changes name, each once. A custom field may be called Key, too. */
-const keysOf = ({ r, id, key }: Owner, changes: readonly IssueChangeRow[], bad?: TakeBadPart) => {
+const keysOf = ({ r, id, key }: DetailedIssue, changes: readonly IssueChangeRow[], bad?: TakeBadPart) => {
   const ofKey = changes.filter(
     ({ field_id, field_name }) => isIssueKey(field_id) || (field_name === 'Key' && !isCustomId(field_id)),
   );

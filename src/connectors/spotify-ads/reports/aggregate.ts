@@ -3,7 +3,15 @@
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { isObject } from '../../../core/record-object.ts';
-import type { Days, Json, Paging, Reading, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
+import type {
+  Days,
+  Json,
+  Paging,
+  ReadSide,
+  Slice,
+  SliceContext,
+  SliceReading,
+} from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
@@ -22,7 +30,7 @@ const endpoint = '/ad_accounts/{id}/aggregate_reports';
 type Granularity = 'DAY' | 'HOUR' | 'LIFETIME';
 
 /** What one kind of aggregate report is, and how its days are cut. */
-interface Kind extends Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'joined'> {
+interface AggregateKind extends Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'joined'> {
   readonly granularity: Granularity;
   readonly name: string;
   readonly about: string;
@@ -81,9 +89,9 @@ const lengthOf = (granularity: Granularity): number => (granularity === 'HOUR' ?
 const aggregate = (
   reports: Reports,
   reread: Days['reread'],
-  { granularity, name, about, after = [], ...cut }: Kind,
+  { granularity, name, about, after = [], ...cut }: AggregateKind,
 ): ReadSide => {
-  const facts: request.Facts = { table: `ads.${name}`, column: cut.column };
+  const facts: request.FactTable = { table: `ads.${name}`, column: cut.column };
   const unlisted = unlistedIn(reports, granularity);
   /** How many rows the entities of a slice can have. */
   const rows = async (slice: Slice, context: SliceContext): Promise<number> => {
@@ -174,7 +182,7 @@ const checkAvailable = (granularity: Granularity, slice: Slice, { clock, now }: 
 };
 
 /** What a report is requested for. Times: milliseconds since 1970, half open. */
-interface Question {
+interface AggregateQuestion {
   readonly account: string;
   readonly level: request.Level;
   readonly ids: ReadonlySet<string>;
@@ -193,11 +201,15 @@ const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularit
 };
 
 /** Rows that were not requested are left out and noted. Throws `UnexpectedContent` where there are no others: it is another report. */
-const reading = (reports: Reports, questions: readonly Question[], signal: AbortSignal): Reading => {
+const reading = (
+  reports: Reports,
+  questions: readonly AggregateQuestion[],
+  signal: AbortSignal,
+): SliceReading => {
   async function* all() {
     let fetched = 0;
     let strange = 0;
-    const open = (one: Question, until: AbortSignal) =>
+    const open = (one: AggregateQuestion, until: AbortSignal) =>
       reports.streamLimit(() => pagesOf(reports, one, until), until);
     for await (const { left, ...page } of mergeConcurrent(questions, reports.concurrency, open, signal)) {
       fetched += page.records.length;
@@ -215,7 +227,8 @@ const reading = (reports: Reports, questions: readonly Question[], signal: Abort
       );
     return { expected: null, fetched, passes: questions.length === 0 ? 0 : 1, matched: true };
   }
-  const bytes: Reading['bytes'] = (record, page) => sourceBytes(record, page, { list: rowsIn, id: rowId });
+  const bytes: SliceReading['bytes'] = (record, page) =>
+    sourceBytes(record, page, { list: rowsIn, id: rowId });
   return { pages: all(), id: subjectOf, bytes };
 };
 
@@ -223,7 +236,7 @@ const reading = (reports: Reports, questions: readonly Question[], signal: Abort
  * The pages of one request's rows, and how many rows of each were left out. One answer without rows about entities with facts is confirmed by
  * a second request. Throws `UnexpectedContent` where rows are missing.
  */
-async function* pagesOf({ http }: Reports, question: Question, signal: AbortSignal) {
+async function* pagesOf({ http }: Reports, question: AggregateQuestion, signal: AbortSignal) {
   for (const isSecond of [false, true]) {
     let rows = 0;
     const walk = pages(http, walkOf(question), signal);
@@ -242,7 +255,7 @@ async function* pagesOf({ http }: Reports, question: Question, signal: AbortSign
 }
 
 /** Whether a row is of an entity, day and hour that was requested. What cannot be read is for the transform to reject. */
-const isRequested = ({ level, ids, granularity, from, to }: Question, row: Json): boolean => {
+const isRequested = ({ level, ids, granularity, from, to }: AggregateQuestion, row: Json): boolean => {
   const id = textAt(row, 'entity_id');
   if (id !== undefined && (!ids.has(id) || (textAt(row, 'entity_type') ?? level) !== level)) return false;
   const instant = instantAt(row, 'start_time');
@@ -286,7 +299,7 @@ const checkedRows = (body: Json, granularity: Granularity): readonly Json[] => {
 /** An integrator got 502 for REVENUE by hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour = ['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND'];
 
-const walkOf = ({ account, level, ids, granularity, from, to }: Omit<Question, 'hasFacts'>) => {
+const walkOf = ({ account, level, ids, granularity, from, to }: Omit<AggregateQuestion, 'hasFacts'>) => {
   const query = {
     entity_type: level,
     ...(ids.size > 0 && level !== 'AD_ACCOUNT' && { entity_ids: [...ids], entity_ids_type: level }),

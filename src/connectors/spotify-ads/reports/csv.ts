@@ -2,7 +2,7 @@
 
 import { caught, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import type { JobLedger, Json, Page, Reading, ReadSide, Slice, WalkEnd } from '../../../core/stream.ts';
+import type { JobLedger, Json, Page, ReadSide, Slice, SliceReading, WalkEnd } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
@@ -105,7 +105,7 @@ async function* rowsOf({ note }: Reports, blocks: AsyncIterable<Block>, day: num
 /** A page of a file has no answer of its own: each line has its text. */
 const noBytes = Buffer.alloc(0);
 
-const bytesOf: Reading['bytes'] = (record) => {
+const bytesOf: SliceReading['bytes'] = (record) => {
   const { text, from, to } = record as Line;
   return Buffer.from(text.slice(from, to));
 };

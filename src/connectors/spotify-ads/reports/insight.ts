@@ -1,7 +1,7 @@
 /** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
 import { Refused } from '../../../core/errors.ts';
-import type { Json, Page, Reading, ReadSide, Request, Slice, WalkEnd } from '../../../core/stream.ts';
+import type { Json, Page, ReadSide, Request, Slice, SliceReading, WalkEnd } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { get } from '../../../reading/requests.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
@@ -13,7 +13,7 @@ import { namesIn } from './unsupported.ts';
 const endpoint = '/ad_accounts/{id}/insight_reports';
 
 /** One request: an entity and a dimension. */
-type Question = Readonly<Record<'type' | 'id' | 'dimension', string>>;
+type InsightQuestion = Readonly<Record<'type' | 'id' | 'dimension', string>>;
 
 /** Data arrive until about 14 days after the end (vendor's OpenAPI, getAudienceInsightReport). After that one last answer is enough. */
 const lateDays = 14;
@@ -37,7 +37,7 @@ export const insightReports = (reports: Reports): ReadSide => ({
     const columns = { type: 'entity_type', id: 'entity_id', dimension: 'dimension' };
     const of = { ad_account_id: accountOf(slice) };
     const where = `asked_on is null or asked_on < least('${today}'::date, ended_on + ${lateDays})`;
-    const due = (await keys({ table, columns, of, where })) as readonly Question[];
+    const due = (await keys({ table, columns, of, where })) as readonly InsightQuestion[];
     // Where everything was answered today nothing is due any more, but the list is not empty.
     const answered = await keys({ table, columns: { id: 'entity_id' }, of: { ...of, asked_on: today } });
     return reading(reports, slice, today, due, due.length + answered.length === 0 ? 0 : 1, signal);
@@ -50,14 +50,14 @@ const reading = (
   reports: Reports,
   slice: Slice,
   today: string,
-  items: readonly Question[],
+  items: readonly InsightQuestion[],
   passes: number,
   signal: AbortSignal,
-): Reading => {
+): SliceReading => {
   /** Dimensions that the server refuses by name, with their level: what is refused of campaigns may exist for ad sets. */
   const unsupported = new Set<string>();
   let strange = 0;
-  const page = async (question: Question, until: AbortSignal) => {
+  const page = async (question: InsightQuestion, until: AbortSignal) => {
     const { type, id, dimension } = question;
     const kind = `${dimension} (${type})`;
     if (unsupported.has(kind)) return undefined;
@@ -76,7 +76,7 @@ const reading = (
       return undefined;
     }
   };
-  const nameOf = (question: Question): string => Object.values(question).join('/');
+  const nameOf = (question: InsightQuestion): string => Object.values(question).join('/');
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     const end = yield* oneByOne(reports, { endpoint, items, nameOf, page }, signal);
     if (strange > 0)
@@ -105,7 +105,7 @@ const namesDimension = (cause: unknown, dimension: string): boolean =>
  * Which rows of an answer are of the entity. By the vendor's OpenAPI a row names an ad set, also where a campaign was requested: where several
  * are named, each is a part of the campaign, and no sum of reaches is the campaign's.
  */
-const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => boolean) => {
+const isOf = ({ type, id }: InsightQuestion, rows: readonly Json[]): ((row: Json) => boolean) => {
   const named = (row: Json): string => canonicalId(textAt(row, 'id') ?? id);
   if (type === 'CAMPAIGN' && new Set(rows.map(named)).size < 2) return () => true;
   return (row) => named(row) === canonicalId(id);
@@ -117,7 +117,7 @@ const codeOf = (cause: unknown): string | undefined =>
     ? /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(cause.messages.join(' '))?.[0]
     : undefined;
 
-const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => {
+const requestOf = (slice: Slice, { type, id, dimension }: InsightQuestion): Request => {
   const query = {
     insight_dimension: dimension,
     fields: fieldsOf('insight'),

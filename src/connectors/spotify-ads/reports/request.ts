@@ -84,16 +84,21 @@ export const levelOf = ({ partition: { entity_type } = {} }: Slice): Level => {
 };
 
 /** Where the facts of a stream are, and the column that says to which day one belongs. */
-export type Facts = Pick<Days, 'column'> & { readonly table: `ads.${string}` };
+export type FactTable = Pick<Days, 'column'> & { readonly table: `ads.${string}` };
 
 /** SQL: facts of the slice's days, and of `back` days before them. */
-const inDays = ({ column }: Facts, slice: Slice, back = 0): string => {
+const inDays = ({ column }: FactTable, slice: Slice, back = 0): string => {
   const { from, to } = daysOf(slice);
   return `${column} >= '${from.toISOString()}'::timestamptz - interval '${back} days' and ${column} < '${to.toISOString()}'`;
 };
 
 /** Whether the warehouse has facts of some of these entities in the slice's days; of a lifetime, in the week before. */
-export const hasFacts = async (slice: Slice, context: SliceContext, facts: Facts, ids: readonly string[]) => {
+export const hasFacts = async (
+  slice: Slice,
+  context: SliceContext,
+  facts: FactTable,
+  ids: readonly string[],
+) => {
   const found = await context.keys({
     table: facts.table,
     columns: { id: 'entity_id' },
@@ -119,7 +124,7 @@ export const accountExists = async (slice: Slice, { keys }: SliceContext): Promi
  * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Entities that were created after
  * the slice's days have no numbers in them, unless the warehouse has some.
  */
-export const idsIn = async (slice: Slice, { keys }: SliceContext, facts: Facts) => {
+export const idsIn = async (slice: Slice, { keys }: SliceContext, facts: FactTable) => {
   const level = levelOf(slice);
   const found = await keys({
     table: 'ads.report_entities',

@@ -8,8 +8,8 @@ import { runs } from '../../../queries/run-history.ts';
 import type { Ask, PlanLine } from '../../../scheduler/control.ts';
 import { lasting, orDash, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
-import { type Html, html, type Part } from '../html.ts';
-import { csrf, hidden, live, type Page, type View } from '../layout.ts';
+import { type Html, type HtmlPart, html } from '../html.ts';
+import { csrf, type DashboardPage, hidden, live, type PageContext } from '../layout.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */
@@ -38,7 +38,7 @@ function dayOf(text = ''): Date | undefined {
 }
 
 /** The form; with its fields in the address also the plan. */
-export async function backfillPage(request: PageRequest): Promise<Page> {
+export async function backfillPage(request: PageRequest): Promise<DashboardPage> {
   const { db, control, view, query, all } = request;
   const [dags, streams, past] = await Promise.all([
     control.list(),
@@ -91,7 +91,7 @@ const form = (asked: BackfillForm, streams: readonly StreamState[], wrong: strin
 ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Show the plan</button> <span class="soft">nothing is started yet</span></form>`;
 
-function planView(lines: readonly PlanLine[], ask: Ask, view: View): Html {
+function planView(lines: readonly PlanLine[], ask: Ask, view: PageContext): Html {
   const total = (of: 'records' | 'requests' | 'seconds'): number =>
     lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
   const [records, requests, seconds] = [total('records'), total('requests'), total('seconds')];
@@ -114,7 +114,7 @@ ${table(
 )}${lines.length > 0 && startForm(ask, view)}</section>`;
 }
 
-const startForm = ({ pipeline, window, streams = [] }: Ask, view: View): Part =>
+const startForm = ({ pipeline, window, streams = [] }: Ask, view: PageContext): HtmlPart =>
   view.mayChange &&
   html`<form method="post" action="/backfill">${csrf(view)}${[
     hidden('pipeline', pipeline),

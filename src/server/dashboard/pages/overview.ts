@@ -6,16 +6,16 @@
 import { plural } from '../../../core/format.ts';
 import { type DayStatus, dailyStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { complaining } from '../../../queries/run-history.ts';
-import { isInTrouble, type Known, known, summary } from '../../../queries/summary-text.ts';
+import { isInTrouble, known, type SummaryInput, summary } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
 import { activeNote, ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { firstShown, strip, stripKey } from '../figures.ts';
-import { type Html, html, type Part } from '../html.ts';
-import { live, type Page, type View } from '../layout.ts';
+import { type Html, type HtmlPart, html } from '../html.ts';
+import { type DashboardPage, live, type PageContext } from '../layout.ts';
 import { streamTable } from './streams.ts';
 
-export async function overview({ db, control, view }: PageRequest): Promise<Page> {
+export async function overview({ db, control, view }: PageRequest): Promise<DashboardPage> {
   const since = firstShown(view.now);
   const dags = await control.list();
   const configured = dags.filter((dag) => dag.configured && dag.name !== 'nightly').map(({ name }) => name);
@@ -37,11 +37,11 @@ ${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) =
 }
 
 /** What the page is about. */
-interface Seen extends Known {
+interface Seen extends SummaryInput {
   readonly dags: readonly Dag[];
 }
 
-function lead({ dags, ...state }: Seen, view: View): Html {
+function lead({ dags, ...state }: Seen, view: PageContext): Html {
   const { tone, lead, rest } = summary(state, view.now);
   const ready = dags.find(({ configured }) => configured);
   return html`<h1 class="summary">${sign(tone)}<span><strong>${lead}</strong> ${rest}</span></h1>
@@ -50,7 +50,7 @@ ${tone === 'none' && ready !== undefined && button(view, startPath(ready), 'Run 
 
 const startPath = ({ name }: Dag): string => `/pipelines/${encodeURIComponent(name)}/start`;
 
-function attention({ streams, last, dags }: Seen, { now }: View): Html {
+function attention({ streams, last, dags }: Seen, { now }: PageContext): Html {
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   const active = dags.flatMap(({ last }) => (last !== null && isActive(last) ? [last] : []));
   return notes([
@@ -64,7 +64,7 @@ function attention({ streams, last, dags }: Seen, { now }: View): Html {
   ]);
 }
 
-function pipeline(dag: Dag, days: readonly DayStatus[], view: View): Html {
+function pipeline(dag: Dag, days: readonly DayStatus[], view: PageContext): Html {
   const own = days.filter((each) => each.pipeline === dag.name && each.stream === null);
   const isBusy = dag.last !== null && isActive(dag.last);
   return html`<article><h3>${dag.name}</h3>
@@ -76,7 +76,7 @@ ${dag.configured ? button(view, startPath(dag), isBusy ? 'Running' : 'Run now', 
 }
 
 /** The newest request, or the newest day with a run that was not requested here. */
-function lastOf({ last }: Dag, day: DayStatus | undefined, { now }: View): Part {
+function lastOf({ last }: Dag, day: DayStatus | undefined, { now }: PageContext): HtmlPart {
   if (last !== null)
     return html`${state(last.stopping ? 'stopping' : last.status)} <a href="${requestPath(last)}">${ago(last.startedAt ?? last.queuedAt, now)}</a>${
       last.againAt !== null && html`, again ${ago(last.againAt, now)}`

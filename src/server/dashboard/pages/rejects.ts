@@ -1,18 +1,18 @@
 /** Rejects: records that could not become rows, why, and the record itself, shown as text. */
 
 import { count, plural } from '../../../core/format.ts';
-import { type Reject, rejects } from '../../../queries/reject-list.ts';
+import { type ListedReject, rejects } from '../../../queries/reject-list.ts';
 import { address, ago, at, facts, link, orDash, runLink, state, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { html, lines } from '../html.ts';
-import { live, type Page } from '../layout.ts';
+import { type DashboardPage, live } from '../layout.ts';
 import { isNumber } from './runs.ts';
 
 const perPage = 50;
 /** How much of a record is shown. */
 const shownBytes = 128 * 1024;
 
-export async function rejectsPage({ db, view, query }: PageRequest): Promise<Page> {
+export async function rejectsPage({ db, view, query }: PageRequest): Promise<DashboardPage> {
   const { pipeline, stream, code, all } = query;
   const number = /^[1-9]\d{0,5}$/.test(query.page ?? '') ? Number(query.page) : 1;
   const filter = { pipeline, stream, code, all: all !== undefined };
@@ -54,10 +54,10 @@ ${live(
 }
 
 /** The record, and which part of it was rejected, if it was not the record itself. */
-const nameOf = ({ recordKey, part }: Pick<Reject, 'recordKey' | 'part'>): string =>
+const nameOf = ({ recordKey, part }: Pick<ListedReject, 'recordKey' | 'part'>): string =>
   part === '' ? recordKey : `${recordKey} (${part})`;
 
-export async function rejectPage({ db, param }: PageRequest): Promise<Page | undefined> {
+export async function rejectPage({ db, param }: PageRequest): Promise<DashboardPage | undefined> {
   const rejectId = param('reject');
   if (!isNumber(rejectId)) return undefined;
   const [reject] = await rejects(db, { rejectId, all: true, limit: 1, excerptBytes: shownBytes });

@@ -10,15 +10,15 @@ import { manualId, NotFound } from '../../../scheduler/run-request.ts';
 import * as ui from '../components.ts';
 import type { DashboardDeps, PageRequest } from '../deps.ts';
 import { gantt, sliceName, slices } from '../figures.ts';
-import { type Html, html, type Part } from '../html.ts';
-import { live, type Page, type View } from '../layout.ts';
+import { type Html, type HtmlPart, html } from '../html.ts';
+import { type DashboardPage, live, type PageContext } from '../layout.ts';
 import { changed, isNumber, stateOf } from './runs.ts';
 import { receiptCell } from './streams.ts';
 
 /** How many lines of the log are shown. */
 const tail = 200;
 
-interface Loaded {
+interface LoadedRun {
   readonly run: RunDetail | undefined;
   readonly request: DagRun | undefined;
   readonly timeline: Timeline | undefined;
@@ -27,14 +27,14 @@ interface Loaded {
 }
 
 /** A run by its number. */
-export async function runPage(request: PageRequest): Promise<Page | undefined> {
+export async function runPage(request: PageRequest): Promise<DashboardPage | undefined> {
   const { db, param } = request;
   const run = isNumber(param('run')) ? await readRun(db, param('run')) : undefined;
   return run && page(await load(request, run, await requestOf(request, run)), request.view);
 }
 
 /** A request by its id, with the newest run that it became. Throws `NotFound`. */
-export async function requestPage(request: PageRequest): Promise<Page> {
+export async function requestPage(request: PageRequest): Promise<DashboardPage> {
   const { db, control, param, view } = request;
   const asked = await control.run(param('pipeline'), param('run'));
   const newest = asked.runs.at(-1);
@@ -56,7 +56,7 @@ const ofUnknown = (error: unknown): undefined => {
 const hasLog = (request: DagRun | undefined): request is DagRun =>
   request !== undefined && request.trigger !== 'manual';
 
-async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun): Promise<Loaded> {
+async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun): Promise<LoadedRun> {
   const [found, progress, log] = await Promise.all([
     run && timeline(db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],
@@ -65,7 +65,7 @@ async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: D
   return { run, request, timeline: found, progress, log };
 }
 
-function page(what: Loaded, view: View): Page {
+function page(what: LoadedRun, view: PageContext): DashboardPage {
   const { run, request, timeline, progress, log } = what;
   const pipeline = run?.pipeline ?? request?.pipeline ?? '';
   const kind = run?.kind ?? request?.does ?? '';
@@ -90,7 +90,7 @@ ${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : 'This run was st
 }
 
 /** What went wrong: of the run, of its streams, and receipts that do not match. */
-function failures({ run, request }: Loaded): readonly Part[] {
+function failures({ run, request }: LoadedRun): readonly HtmlPart[] {
   const error = run?.error ?? request?.error;
   const ended = run?.streams.filter(({ status }) => status !== 'running') ?? [];
   const streams = ended.map(({ stream, status, reason, receipt }) => {
@@ -103,10 +103,10 @@ function failures({ run, request }: Loaded): readonly Part[] {
   ];
 }
 
-function head({ run, request }: Loaded, view: View): Readonly<Record<string, Part>> {
+function head({ run, request }: LoadedRun, view: PageContext): Readonly<Record<string, HtmlPart>> {
   // The counts of a run are written at its end; until then those of its streams count.
   const counts = run && (run.finishedAt === null ? run.streams.map((each) => each.counts) : [run.counts]);
-  const sum = (of: (each: RunDetail['counts']) => number): Part =>
+  const sum = (of: (each: RunDetail['counts']) => number): HtmlPart =>
     counts && count(counts.reduce((total, each) => total + of(each), 0));
   return {
     State: stateNow(run, request),
@@ -146,7 +146,7 @@ const requestsOf = ({ requests, retries, throttled, throttledMs }: RunDetail): s
 
 const retryable: readonly string[] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
 
-function actions(request: DagRun | undefined, view: View): Part {
+function actions(request: DagRun | undefined, view: PageContext): HtmlPart {
   if (request === undefined || request.does === 'replay') return undefined;
   const path = ui.requestPath(request);
   if (!ui.isActive(request))
@@ -182,7 +182,7 @@ const streamTable = (run: RunDetail): Html =>
   );
 
 /** Slices that the run did not finish. Pending slices of an active run are no fault. */
-function unfinished({ badSlices, finishedAt }: RunDetail): Part {
+function unfinished({ badSlices, finishedAt }: RunDetail): HtmlPart {
   const bad = badSlices.filter(({ status }) => status !== 'pending' || finishedAt !== null);
   const named = bad.map((slice) => {
     const why = ui.orDash(slice.error?.message);

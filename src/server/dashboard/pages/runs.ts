@@ -7,13 +7,13 @@ import { activeNote, address, ago, lasting, notes, runLink, state, table } from 
 import type { PageRequest } from '../deps.ts';
 import { bars, type Series } from '../figures.ts';
 import { type Html, html } from '../html.ts';
-import { live, type Page, type View } from '../layout.ts';
+import { type DashboardPage, live, type PageContext } from '../layout.ts';
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
 const ends = ['running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention'];
 
-export async function runsPage({ db, control, view, query }: PageRequest): Promise<Page> {
+export async function runsPage({ db, control, view, query }: PageRequest): Promise<DashboardPage> {
   const { pipeline, kind, status } = query;
   const before = query.before !== undefined && isNumber(query.before) ? query.before : undefined;
   const [found, dags] = await Promise.all([
@@ -44,7 +44,7 @@ ${found.length > perPage && html`<p><a href="${address('/runs', { pipeline, kind
 export const isNumber = (text: string): boolean => /^\d{1,18}$/.test(text);
 
 /** Runs, newest first. */
-export const runTable = (shown: readonly RunLine[], { now }: View, empty = 'No run matches.'): Html =>
+export const runTable = (shown: readonly RunLine[], { now }: PageContext, empty = 'No run matches.'): Html =>
   table(
     'Runs, newest first',
     [

@@ -8,11 +8,11 @@ import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-t
 import * as ui from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { bars, firstShown, strip, stripKey } from '../figures.ts';
-import { type Html, html, lines, type Part } from '../html.ts';
-import { live, type Page, type View } from '../layout.ts';
+import { type Html, type HtmlPart, html, lines } from '../html.ts';
+import { type DashboardPage, live, type PageContext } from '../layout.ts';
 import { changeSeries } from './runs.ts';
 
-export async function streamsPage({ db, view }: PageRequest): Promise<Page> {
+export async function streamsPage({ db, view }: PageRequest): Promise<DashboardPage> {
   const [streams, days, changes] = await Promise.all([
     streamStates(db),
     dailyStreamStatus(db, firstShown(view.now)),
@@ -39,7 +39,7 @@ const link = ({ pipeline, stream }: { readonly pipeline: string; readonly stream
   html`<a href="/streams/${pipeline}/${stream}"><span class="soft wide">${pipeline}.</span>${stream}</a>`;
 
 /** The receipt, and in words what does not match in it. */
-export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): Part => {
+export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): HtmlPart => {
   const problem = receiptProblem(receipt);
   return html`${receiptText(receipt)}${problem !== undefined && html` <strong class="bad">${problem}</strong>`}`;
 };
@@ -50,7 +50,11 @@ const isOf =
     pipeline === of.pipeline && stream === of.stream;
 
 /** Those in trouble first. `days`: what became of each day. */
-export const streamTable = (streams: readonly StreamState[], days: readonly DayStatus[], { now }: View) =>
+export const streamTable = (
+  streams: readonly StreamState[],
+  days: readonly DayStatus[],
+  { now }: PageContext,
+) =>
   ui.table(
     'Streams',
     [
@@ -67,13 +71,13 @@ export const streamTable = (streams: readonly StreamState[], days: readonly DayS
     'No stream is known yet: run a pipeline.',
   );
 
-const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
+const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): HtmlPart =>
   ui.rejectsLink(openRejects, { pipeline, stream });
 
 /** How many of its runs are shown. */
 const remembered = 60;
 
-export async function streamPage({ db, view, param }: PageRequest): Promise<Page | undefined> {
+export async function streamPage({ db, view, param }: PageRequest): Promise<DashboardPage | undefined> {
   const named = { pipeline: param('pipeline'), stream: param('stream') };
   const stream = (await streamStates(db)).find(isOf(named));
   if (stream === undefined) return undefined;
@@ -111,7 +115,7 @@ ${live('runs', html`<h2>Runs</h2>${figures(past)}${runTable(past, view)}`)}
   };
 }
 
-const problems = ({ freshness, last, reason }: StreamState): readonly Part[] => [
+const problems = ({ freshness, last, reason }: StreamState): readonly HtmlPart[] => [
   !(freshness === 'fresh' && last?.status === 'ok') && reason,
 ];
 
@@ -123,7 +127,7 @@ function figures(past: readonly history.ReceiptLine[]): Html {
   ])}${bars('Rows changed', names, changeSeries(ended))}</div>`;
 }
 
-const runTable = (past: readonly history.ReceiptLine[], { now }: View): Html =>
+const runTable = (past: readonly history.ReceiptLine[], { now }: PageContext): Html =>
   ui.table(
     'Runs of the stream, newest first',
     [

@@ -4,7 +4,7 @@ import { afterEach } from 'vitest';
 import { startTracker, type TrackerOptions } from '../../../../simulators/jira/server.ts';
 import { sourceOf } from '../../../../src/connectors/connector.ts';
 import { openTracker, type TrackerSettings } from '../../../../src/connectors/jira/source.ts';
-import type { Json, Reading, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
+import type { Json, Slice, SliceContext, SliceReading, Source, Stream } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import { settingsFor } from '../../../support/rig.ts';
 
@@ -77,7 +77,7 @@ const walked = async (source: Source, stream: Stream, slice: Slice, signal: Abor
   return readingOf(source.http, await stream.pages(slice, signal), signal);
 };
 
-export const readAll = async (reading: Reading) => {
+export const readAll = async (reading: SliceReading) => {
   const records: Json[] = [];
   for (;;) {
     const step = await reading.pages.next();

@@ -2,7 +2,7 @@
 
 import { openClient } from '../../../../../src/connectors/spotify-ads/client.ts';
 import { type Reports, reportsOf } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
-import type { Job, JobLedger, Json, Slice, SliceContext } from '../../../../../src/core/stream.ts';
+import type { JobLedger, Json, ReportJob, Slice, SliceContext } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 
 export interface Script {
@@ -114,7 +114,7 @@ export const march: Slice = {
 };
 
 /** A ledger that outlives a reading, as the warehouse's does, with everything that was written into it. */
-export const ledger = (first?: Job): { readonly job: JobLedger; readonly log: readonly string[] } => {
+export const ledger = (first?: ReportJob): { readonly job: JobLedger; readonly log: readonly string[] } => {
   const log: string[] = [];
   let newest = first;
   const job: JobLedger = {

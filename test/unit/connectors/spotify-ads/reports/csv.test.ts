@@ -4,7 +4,7 @@ import { fieldsOf } from '../../../../../src/connectors/spotify-ads/metrics.ts';
 import { asyncReports } from '../../../../../src/connectors/spotify-ads/reports/csv.ts';
 import type { Reports } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
 import { Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
-import type { Job } from '../../../../../src/core/stream.ts';
+import type { ReportJob } from '../../../../../src/core/stream.ts';
 import { byHeader } from '../../../../support/csv-line.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import { csvFile, csvPlatform, given, ledger, march, openReports, type Script } from './csv-platform.ts';
@@ -22,7 +22,7 @@ const processing = { status: 'PROCESSING' };
 
 const read = async (
   script: Partial<Script>,
-  { job: first, ...more }: Partial<Reports> & { readonly job?: Job } = {},
+  { job: first, ...more }: Partial<Reports> & { readonly job?: ReportJob } = {},
 ) => {
   const platform = await csvPlatform({ looks: [ready], files: [csvFile(file)], ...script });
   const { reports, notes, slept, close } = openReports(platform, more);
@@ -102,7 +102,7 @@ describe('a CSV report', () => {
 
 describe('the ledger of report jobs', () => {
   const submittedAt = new Date('2025-03-10T02:00:00Z');
-  const submitted: Job = { id: 'old-1', status: 'submitted', submittedAt };
+  const submitted: ReportJob = { id: 'old-1', status: 'submitted', submittedAt };
 
   test.each(['submitted', 'ready'] as const)(
     'a job that was %s before a crash is adopted, not created again',
