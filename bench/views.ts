@@ -1,7 +1,9 @@
 import os from 'node:os';
-import type pg from 'pg';
+import pg from 'pg';
 import { recipes } from '../docs/bi/cookbook.ts';
 import { examples } from '../docs/bi/examples.ts';
+import { grantReader } from '../src/bi/grant-reader.ts';
+import type { Warehouse } from '../src/warehouse/connect.ts';
 import type { Lent } from './ads.ts';
 import { asNightsLeaveIt, bigSizes, fillBigWarehouse } from './big-warehouse.ts';
 import { questions } from './questions.ts';
@@ -29,7 +31,7 @@ export async function measureViews({
     say(`filling a warehouse with ${bigSizes.issues} issues …`);
     await fillBigWarehouse(warehouse.pool, bigSizes, say);
     const facts = await timeFacts(warehouse.pool, say);
-    return `${await timeQuestions(warehouse.pool, say)}\n${facts}`;
+    return `${await timeQuestions(warehouse, say)}\n${facts}`;
   } finally {
     await warehouse.close();
   }
@@ -52,13 +54,15 @@ most 60 s).
 `;
 }
 
-/** Asks every view its example question, and the questions of the cookbook. */
-export async function timeQuestions(pool: pg.Pool, say: Lent['say']): Promise<string> {
-  const client = await pool.connect();
+/** Asks every view its example question, and the questions of the cookbook, as a login of `tidemark grant-reader` does. */
+export async function timeQuestions(warehouse: Warehouse, say: Lent['say']): Promise<string> {
+  const { url } = await grantReader(warehouse, 'bench_reader');
+  const reader = new pg.Client(url);
+  await reader.connect();
   const all = async (list: readonly { readonly what: string; readonly sql: string }[]) => {
     const times: Timed[] = [];
     for (const { what, sql } of list) {
-      const one = await timed(client, what, sql);
+      const one = await timed({ reader, pool: warehouse.pool }, what, sql);
       say(`${what}: ${one.seconds.toFixed(3)} s`);
       times.push(one);
     }
@@ -72,19 +76,25 @@ export async function timeQuestions(pool: pg.Pool, say: Lent['say']): Promise<st
       await all(questions),
     );
   } finally {
-    client.release();
+    await reader.end();
   }
 }
 
-async function timed(client: pg.PoolClient, what: string, sql: string): Promise<Timed> {
-  const seconds = await medianSeconds(client, sql);
-  const table = await largestTable(client, sql);
-  const scan = table === undefined ? undefined : await medianSeconds(client, `select count(*) from ${table}`);
+/** Who asks: a reader; and, for what a reader may not see, the owner. */
+interface Askers {
+  readonly reader: pg.Client;
+  readonly pool: pg.Pool;
+}
+
+async function timed({ reader, pool }: Askers, what: string, sql: string): Promise<Timed> {
+  const seconds = await medianSeconds(reader, sql);
+  const table = await largestTable(pool, sql);
+  const scan = table === undefined ? undefined : await medianSeconds(pool, `select count(*) from ${table}`);
   return { what, seconds, table, ratio: scan === undefined ? undefined : seconds / scan };
 }
 
 /** After one round that warms up. */
-async function medianSeconds(client: pg.PoolClient, sql: string): Promise<number> {
+async function medianSeconds(client: Pick<pg.Pool, 'query'> | pg.Client, sql: string): Promise<number> {
   const taken: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     const begun = performance.now();
@@ -95,7 +105,7 @@ async function medianSeconds(client: pg.PoolClient, sql: string): Promise<number
 }
 
 /** Of the tables that the plan reads, the one with the most rows; partitions count as their table. */
-async function largestTable(client: pg.PoolClient, sql: string): Promise<string | undefined> {
+async function largestTable(client: pg.Pool, sql: string): Promise<string | undefined> {
   const { rows: plan } = await client.query(`explain (verbose, format json) ${sql}`);
   const named = JSON.stringify(plan).matchAll(/"Relation Name":"(\w+)","Schema":"(\w+)"/g);
   const { rows } = await client.query<{ name: string }>(
@@ -117,7 +127,7 @@ function section(views: readonly Timed[], recipes: readonly Timed[], others: rea
 Part (i): ${size[0]} issues with ${size[1]} changes, a million rows of ads by day, ${size[2]} runs of DAGs. Each question is asked ${rounds} times
 after a round that warms up; the median counts, and beside it the ratio to \`count(*)\` of the largest table that the question reads. The goal is
 at most ${goalSeconds} s on an idle machine; the load average was ${os.loadavg()[0]?.toFixed(1)} at the end. The questions of the views are in \`docs/bi/examples.ts\`, others in the [cookbook](bi/cookbook.md)
-and in \`bench/questions.ts\`. Statistics are those that a sync and autovacuum leave.
+and in \`bench/questions.ts\`. They are asked by a login of \`tidemark grant-reader\`, with the statistics that a sync and autovacuum leave.
 
 ${table('view', views)}
 
