@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { allowedIn, limit, sizes, statements, total } from '../bench/size.ts';
+import { nodesOf, syntaxOf } from '../bench/syntax.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -123,6 +124,20 @@ test('the engine knows no source', () => {
   const inCode = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
   const knowing = files.filter((file) => /^src\/(load|engine)\//.test(file) && names.test(inCode(file)));
   expect(knowing).toEqual([]);
+});
+
+test('a name of a type is declared once in src', () => {
+  const declared = new Map<string, string[]>();
+  for (const file of files.filter((name) => name.startsWith('src/'))) {
+    const text = textOf(file);
+    for (const { node } of nodesOf(syntaxOf(file, text))) {
+      if (!/^TS(TypeAlias|Interface|Enum)Declaration$|^ClassDeclaration$/.test(node.type)) continue;
+      if (!('id' in node) || node.id?.type !== 'Identifier') continue;
+      const place = `${file}:${text.slice(0, node.start).split('\n').length}`;
+      declared.set(node.id.name, [...(declared.get(node.id.name) ?? []), place]);
+    }
+  }
+  expect([...declared].filter(([, places]) => places.length > 1)).toEqual([]);
 });
 
 test('the shipped connectors are made of what the package exports', () => {

@@ -14,11 +14,11 @@ import type { Context, Verb } from './context.ts';
 import { print } from './output.ts';
 import { askSource, checked, tableOf } from './setup.ts';
 
-type Options = { readonly source?: string; readonly name?: string; readonly set?: readonly string[] };
-type Declared = PipelineOptions<Connector>;
+type InitFlags = { readonly source?: string; readonly name?: string; readonly set?: readonly string[] };
+type DeclaredPipeline = PipelineOptions<Connector>;
 
 /** Without a source it only makes `.env` from the example, readable by its owner only. */
-export const init: Verb<Options> = async (context, { source, name, set = [] }) => {
+export const init: Verb<InitFlags> = async (context, { source, name, set = [] }) => {
   const shipped = pipelinesOf(await shippedPipelines<Connector>());
   const names = shipped.map((each) => each.source.connector.name);
   const choice = setting.text(`the source: ${names.join(', ')}; empty: none yet`).optional();
@@ -47,21 +47,22 @@ export const init: Verb<Options> = async (context, { source, name, set = [] }) =
 
 const pipelinesOf = (
   files: readonly { readonly definition: PipelineDefinition<Connector> }[],
-): readonly Declared[] => files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
+): readonly DeclaredPipeline[] =>
+  files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
 
 /** A source that is being set up. */
 interface Draft {
   readonly host: Context['host'];
-  readonly pipeline: Declared;
+  readonly pipeline: DeclaredPipeline;
   readonly from: Variables;
   readonly variable: (key: string) => string;
 }
 
 /** Values by key. */
-type Values = Map<string, string>;
+type ValuesByKey = Map<string, string>;
 
 /** Every setting of the source from its variable. */
-function draftOf(host: Context['host'], { name, source: { connector } }: Declared): Draft {
+function draftOf(host: Context['host'], { name, source: { connector } }: DeclaredPipeline): Draft {
   const variable = (key: string) => variableOf(name.toUpperCase().replaceAll('-', '_'), key);
   const settings = Object.entries(connector.settings);
   const given = settings.map(([key, { isSecret }]) => [key, (isSecret ? secret : env)(variable(key))]);
@@ -70,13 +71,13 @@ function draftOf(host: Context['host'], { name, source: { connector } }: Declare
 }
 
 /** The environment with these values. */
-const withValues = ({ host, variable }: Draft, values: Values) => ({
+const withValues = ({ host, variable }: Draft, values: ValuesByKey) => ({
   ...host.env,
   ...Object.fromEntries([...values].map(([key, value]) => [variable(key), value])),
 });
 
 /** What is missing or wrong with these values, by key. */
-function complaintsOf(draft: Draft, values: Values): SourceReader['complaints'] {
+function complaintsOf(draft: Draft, values: ValuesByKey): SourceReader['complaints'] {
   const from = new Variables(withValues(draft, values), draft.host.cwd());
   const reader = new SourceReader(from, '', draft.pipeline.source);
   reader.read();
@@ -88,7 +89,7 @@ const currentOf = ({ from, variable }: Draft, key: string, { isSecret }: Setting
   isSecret ? from.secret(variable(key)) : from.text(variable(key));
 
 /** Asks for what is missing, for what would do instead, for a login, and for a secret of which the connector cannot say whether it is needed. */
-async function askMissing(context: Context, draft: Draft, values: Values): Promise<void> {
+async function askMissing(context: Context, draft: Draft, values: ValuesByKey): Promise<void> {
   const { connector } = draft.pipeline.source;
   const logins = new Set<string>(connector.logins);
   for (const [key, each] of Object.entries(connector.settings)) {
@@ -105,7 +106,7 @@ async function askMissing(context: Context, draft: Draft, values: Values): Promi
 }
 
 /** Throws Misconfigured with every value that is missing, wrong, or another one in the environment or `.env`. */
-function refuseWrong(draft: Draft, values: Values): void {
+function refuseWrong(draft: Draft, values: ValuesByKey): void {
   const { from, variable, pipeline } = draft;
   for (const [key, each] of Object.entries(pipeline.source.connector.settings)) {
     const current = currentOf(draft, key, each);
@@ -118,7 +119,7 @@ function refuseWrong(draft: Draft, values: Values): void {
 }
 
 /** Writes `.env` and pipeline files from flags and answers; returns the new pipeline files. Throws Misconfigured, before it writes, for what is missing or wrong. */
-async function write(context: Context, dotenv: string, declared: Declared, set: readonly string[]) {
+async function write(context: Context, dotenv: string, declared: DeclaredPipeline, set: readonly string[]) {
   const draft = draftOf(context.host, declared);
   const { from, variable, pipeline: ours } = draft;
   const { settings } = ours.source.connector;
@@ -126,7 +127,7 @@ async function write(context: Context, dotenv: string, declared: Declared, set: 
   await askMissing(context, draft, values);
   refuseWrong(draft, values);
   const folder = folderOf(from);
-  const fileOf = (each: Declared) => path.join(folder, `${each.name}.ts`);
+  const fileOf = (each: DeclaredPipeline) => path.join(folder, `${each.name}.ts`);
   const inForce = await pipelineFiles<Connector>(from);
   const own = inForce.filter(({ file }) => fs.existsSync(path.resolve(from.cwd, file)));
   const lost = own.length > 0 ? [] : lostOf(pipelinesOf(inForce), ours, from);
@@ -147,14 +148,18 @@ async function write(context: Context, dotenv: string, declared: Declared, set: 
 }
 
 /** The shipped pipelines that have variables: with a first file of the user's own they are no longer read. */
-const lostOf = (shipped: readonly Declared[], ours: Declared, from: Variables): readonly Declared[] =>
+const lostOf = (
+  shipped: readonly DeclaredPipeline[],
+  ours: DeclaredPipeline,
+  from: Variables,
+): readonly DeclaredPipeline[] =>
   shipped
     .filter(({ name, source }) => name !== ours.name || source.connector !== ours.source.connector)
     .filter(({ source }) => from.names().some((one) => one.startsWith(`${source.prefix}_`)));
 
 /** What `--set key=value` gives, by key. The value of a secret may be `@` and the file that holds it. */
-function flagsOf(set: readonly string[], { settings }: Connector, from: Variables): Values {
-  const values: Values = new Map();
+function flagsOf(set: readonly string[], { settings }: Connector, from: Variables): ValuesByKey {
+  const values: ValuesByKey = new Map();
   for (const pair of set) {
     const [, key = '', text = ''] = /^(\w+)=(.*)$/s.exec(pair) ?? [];
     const { isSecret } = settings[key] ?? unknown('setting', key, Object.keys(settings));
@@ -166,7 +171,7 @@ function flagsOf(set: readonly string[], { settings }: Connector, from: Variable
 }
 
 /** A pipeline file. `settings`: the lines of a source that is not read from all variables with its prefix. */
-function textOf({ name, source: { connector, prefix } }: Declared, settings: string): string {
+function textOf({ name, source: { connector, prefix } }: DeclaredPipeline, settings: string): string {
   const call = prefix ? `.fromEnv('${prefix}')` : `({\n${settings}  })`;
   const used = ['env', 'secret'].filter((word) => call.includes(` ${word}(`));
   const declared = `pipeline({\n  name: '${name}',\n  source: ${connector.name}${call},\n})`;

@@ -11,7 +11,7 @@ import { inOrder, known, summary } from '../queries/summary-text.ts';
 import { filled, pipelineOf, streamNamed } from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
-import { type Block, cut, print } from './output.ts';
+import { cut, type OutputBlock, print } from './output.ts';
 
 /** One sentence, then every stream with its age. Ends with 0 also where streams are stale. */
 export const status: Verb = async (context) => {
@@ -91,7 +91,7 @@ export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = asy
 
 const isNumber = (id: string): boolean => /^\d{1,18}$/.test(id);
 
-function runBlocks({ out }: Context, found: history.RunDetail): readonly Block[] {
+function runBlocks({ out }: Context, found: history.RunDetail): readonly OutputBlock[] {
   const { streams, badSlices, handoffs, throttledMs } = found;
   const waited = throttledMs < 50 ? undefined : `${duration(throttledMs / 1000)} for the rate limit`;
   const fields = { ...found, waited };
@@ -155,7 +155,7 @@ export const why: Verb<{ table: string; key: string; pipeline?: string }> = asyn
   return print(context, { table, key, row: null }, [none], exit.failed);
 };
 
-function lineageBlocks({ out }: Context, found: Lineage, key: string): readonly Block[] {
+function lineageBlocks({ out }: Context, found: Lineage, key: string): readonly OutputBlock[] {
   const { row, run, source, slice, foundByFormerKey, formerKeys, deletedAt } = found;
   const values = Object.entries(row).filter(([, value]) => value !== null);
   const origin = {

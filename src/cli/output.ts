@@ -6,13 +6,13 @@ import { exit } from './exit.ts';
 import type { Sink, Style } from './terminal.ts';
 
 type Paper = Pick<Sink, 'paint' | 'columns'>;
-type Values = Readonly<Record<string, unknown>>;
+type FieldValues = Readonly<Record<string, unknown>>;
 
 /**
  * Nothing, a line, the fields of one thing (those without a value are left out), or a table (an empty one is left out with its title). `keys`: which
  * members are shown, with blanks between them, by their titles; fields without keys are all shown, by their names.
  */
-export type Block =
+export type OutputBlock =
   | false
   | string
   | { readonly fields: object; readonly keys?: string }
@@ -26,7 +26,7 @@ export const toJson = (value: unknown, indent?: number): string =>
 export function print(
   { out, json }: { readonly out: Sink; readonly json: boolean },
   data: unknown,
-  blocks: readonly Block[],
+  blocks: readonly OutputBlock[],
   code: number = exit.ok,
 ): number {
   const lines = json ? [toJson(data, 2)] : blocks.flatMap((block) => linesOf(block, out));
@@ -35,7 +35,7 @@ export function print(
 }
 
 /** The lines of one block. */
-export function linesOf(block: Block, paper: Paper): readonly string[] {
+export function linesOf(block: OutputBlock, paper: Paper): readonly string[] {
   if (block === false) return [];
   if (typeof block === 'string') return [block];
   if ('fields' in block) return fieldsOf({ ...block.fields }, paper, block.keys);
@@ -46,7 +46,7 @@ export function linesOf(block: Block, paper: Paper): readonly string[] {
   return rows.length === 0 ? [] : [...heading, ...grid(keys.map(titleOf), cells, paper)];
 }
 
-function fieldsOf(values: Values, paper: Paper, keys?: string): readonly string[] {
+function fieldsOf(values: FieldValues, paper: Paper, keys?: string): readonly string[] {
   const all = keys?.split(' ') ?? Object.keys(values);
   const present = all.filter((key) => values[key] !== undefined && cellOf(key, values) !== '');
   const nameOf = (key: string): string => (keys ? titleOf(key).toLowerCase().replace('…', '') : key);
@@ -88,7 +88,7 @@ export type Cell = string | number | null | { readonly text: string; readonly st
 
 /** A value as people read it. Its key says what it means; `pipeline.stream` is both, joined. */
 function cellOf(key: string, row: object): Cell {
-  const values: Values = { ...row };
+  const values: FieldValues = { ...row };
   const [first = '', second] = key.split('.');
   if (second !== undefined) return `${values[first]}.${values[second]}`;
   // A row of slices has the three numbers of its receipt itself.
@@ -103,7 +103,7 @@ function cellOf(key: string, row: object): Cell {
   return isObject ? objectText(key, { ...value }) : String(value);
 }
 
-function objectText(key: string, value: Values): string {
+function objectText(key: string, value: FieldValues): string {
   const { exact, message, live, deleted, ...members } = value;
   if (key === 'receipt') return receiptText({ expected: null, fetched: 0, landed: 0, ...value });
   if (key === 'counts') return countsText(value);

@@ -1,21 +1,21 @@
 /** What a run does while it goes: events as JSON lines, or lines for people, on a terminal with a live block below them. */
 import { count, duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunEvent } from '../core/run.ts';
-import type { Settings } from '../runs/assemble.ts';
+import type { ProgramSettings } from '../runs/assemble.ts';
 import type { Following } from '../runs/run.ts';
 import { lineOf } from '../scheduler/request-log.ts';
 import type { Context } from './context.ts';
 import { toJson } from './output.ts';
 import type { Sink } from './terminal.ts';
 
-export interface Progress extends Following {
+export interface ProgressOutput extends Following {
   /** Removes the live block; must be called once, also after a failure. */
   readonly end: () => void;
 }
 
 export interface ProgressOptions {
   /** Says whether a log in JSON lines is also written to stderr; then there is no live block. Absent: no log. */
-  readonly config?: Pick<Settings, 'logLevel'>;
+  readonly config?: Pick<ProgramSettings, 'logLevel'>;
   /** Leaves out streams that ended as expected. */
   readonly brief?: boolean;
   /** False: no live block. */
@@ -25,10 +25,10 @@ export interface ProgressOptions {
 export async function openProgress(
   { out, err, json, quiet, verbose }: Pick<Context, 'out' | 'err' | 'json' | 'quiet' | 'verbose'>,
   { config, brief = false, live = true }: ProgressOptions = {},
-): Promise<Progress> {
+): Promise<ProgressOutput> {
   const level = config?.logLevel ?? (config && verbose ? 'debug' : 'silent');
   const log = level === 'silent' ? undefined : await openLog(level, err);
-  const undrawn: Progress = {
+  const undrawn: ProgressOutput = {
     say: () => undefined,
     end: () => undefined,
     observe: (event) => {
@@ -56,7 +56,7 @@ function shown(event: RunEvent, { paint }: Sink): string | undefined {
 const redrawMs = 100;
 
 /** A line when something begins or ends; on a terminal the active streams below them, redrawn in place. */
-async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<Progress> {
+async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<ProgressOutput> {
   const active = new Map<string, Active>();
   const update = isLive
     ? (await import('log-update')).createLogUpdate(sink.stream, { showCursor: true })

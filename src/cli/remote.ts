@@ -9,7 +9,7 @@ import { seconds } from '../core/time.ts';
 import { unknown } from '../runs/pipelines.ts';
 import * as shape from '../server/api/schemas.ts';
 import type { Verb } from './context.ts';
-import { type Block, print } from './output.ts';
+import { type OutputBlock, print } from './output.ts';
 
 type RemoteOptions = Record<'action' | 'dag', string> & { limit: number } & {
   [Name in 'run' | 'url' | 'params' | 'runId']?: string;
@@ -80,7 +80,7 @@ function baseOf(url: string): string {
 const timeoutMs = seconds(30);
 
 /** The API answered with an error that has no class of its own, e.g. `http_409`. */
-class Refused extends TidemarkError {
+class ApiError extends TidemarkError {
   readonly code: string;
   constructor(status: number, message: string) {
     super(message);
@@ -116,7 +116,7 @@ async function call(base: string, token: string | undefined, path: string, body?
     throw new UnexpectedContent(`${base} answered ${code} without an envelope: it is no control API`);
   const problem = `${base} answered ${code}: ${content.message}`;
   if (code === 401 || code === 403) throw new AuthFailed(`${problem} (TIDEMARK_API_TOKEN)`);
-  throw code === 400 || code === 404 ? new Misconfigured(problem) : new Refused(code, problem);
+  throw code === 400 || code === 404 ? new Misconfigured(problem) : new ApiError(code, problem);
 }
 
 function envelopeOf(text: string) {
@@ -133,7 +133,7 @@ function newestOf(data: Data, dag: string): string {
 }
 
 /** Lines of a log, a table of runs, or one run. */
-function shown(data: Data): readonly Block[] {
+function shown(data: Data): readonly OutputBlock[] {
   if ('lines' in data)
     return data.lines.map(({ at, level, message }) => escaped(`${at} ${level} ${message}`));
   const keys = 'runId does status params queuedAt startedAt finishedAt received changed rejected error';

@@ -14,21 +14,21 @@ import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
-import { type Block, print, styleOf, toJson } from './output.ts';
+import { type OutputBlock, print, styleOf, toJson } from './output.ts';
 import { openProgress } from './progress.ts';
 import type { Sink } from './terminal.ts';
 
-interface RunOptions {
+interface RunFlags {
   readonly stream?: readonly string[];
   readonly dryRun?: boolean;
 }
 
 /** Reads what changed; `full`: everything anew. */
-export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boolean }> = (context, options) =>
+export const sync: Verb<RunFlags & { pipeline: readonly string[]; full?: boolean }> = (context, options) =>
   runAsks(context, options.pipeline, options, { does: options.full ? 'full' : 'sync' });
 
 /** Reads the half-open window [from, to) anew; moves no watermark. */
-export const backfill: Verb<RunOptions & Record<'pipeline' | 'from' | 'to', string>> = (context, options) => {
+export const backfill: Verb<RunFlags & Record<'pipeline' | 'from' | 'to', string>> = (context, options) => {
   const { pipeline, from, to } = options;
   const window = { from: dateOf(from, '--from'), to: dateOf(to, '--to') };
   if (window.from >= window.to)
@@ -39,13 +39,13 @@ export const backfill: Verb<RunOptions & Record<'pipeline' | 'from' | 'to', stri
 };
 
 /** Reads all ids; marks and un-marks deletions. */
-export const reconcile: Verb<RunOptions & { pipeline: string }> = (context, options) =>
+export const reconcile: Verb<RunFlags & { pipeline: string }> = (context, options) =>
   runAsks(context, [options.pipeline], options, { does: 'reconcile' });
 
 async function runAsks(
   context: Context,
   pipelines: readonly string[],
-  { stream, dryRun }: RunOptions,
+  { stream, dryRun }: RunFlags,
   what: Pick<Ask, 'does' | 'window'>,
 ): Promise<number> {
   const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
@@ -134,7 +134,7 @@ const headlines: Partial<Record<RunStatus, string>> = {
 };
 
 /** The summary: one sentence if all is well, and the reasons if not. */
-function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Block[] {
+function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly OutputBlock[] {
   const { pipeline, status, streams, runId, counts, seconds, requests, retries } = report;
   const headline = paint(styleOf(status), `${headlines[status] ?? status.replaceAll('_', ' ')}.`);
   const named = (wanted: string) => streams.filter((each) => each.status === wanted);

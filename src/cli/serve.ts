@@ -8,7 +8,7 @@ import { connectionsFor } from '../engine/context/deps.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth, type Outbound } from '../outbound/outbound.ts';
 import { outboundOf } from '../runs/after.ts';
-import type { Settings } from '../runs/assemble.ts';
+import type { ProgramSettings } from '../runs/assemble.ts';
 import { openRunner } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { openControl } from '../scheduler/control.ts';
@@ -88,7 +88,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
 };
 
 /** Throws Misconfigured where an address that others can reach has no token. */
-function addressOf({ server }: Settings, flags: { host?: string; port?: number }) {
+function addressOf({ server }: ProgramSettings, flags: { host?: string; port?: number }) {
   const host = flags.host === undefined ? server.host : bareHost(flags.host);
   if (isThisMachine(host) || server.apiToken !== undefined) return { host, port: flags.port ?? server.port };
   const fix = 'set TIDEMARK_API_TOKEN, or listen on 127.0.0.1';
@@ -104,7 +104,7 @@ async function ownWarehouse(context: Context): Promise<Warehouse> {
 }
 
 /** Each pipeline's connections, opened at its first run. */
-function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
+function warehouses({ parts }: Context, config: ProgramSettings, { url }: Warehouse) {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline: string): Promise<Warehouse> => {
     const max = connectionsFor(lookup.readingOptions(config, pipeline).concurrency);
@@ -128,7 +128,7 @@ function warnings({ warn }: Context): (what: string, error?: unknown) => void {
 }
 
 /** Why the service cannot take requests now; empty: it can. */
-async function unready(warehouse: Warehouse, config: Settings, signal: AbortSignal) {
+async function unready(warehouse: Warehouse, config: ProgramSettings, signal: AbortSignal) {
   if (signal.aborted) return ['it is ending'];
   try {
     const missing = await lookup.pendingSteps(warehouse, config);
@@ -142,7 +142,7 @@ async function unready(warehouse: Warehouse, config: Settings, signal: AbortSign
 
 type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 
-function callbacks(config: Settings, outbound: Outbound): Callbacks {
+function callbacks(config: ProgramSettings, outbound: Outbound): Callbacks {
   const names = lookup.configured(config).map(({ name }) => name);
   return {
     async ended({ id, ask }, { status }, trx) {
@@ -157,11 +157,11 @@ function callbacks(config: Settings, outbound: Outbound): Callbacks {
 }
 
 /** What `serve` can run: every pipeline, and `nightly` over several of them. Sends nothing to the sources. */
-async function catalogueOf(config: Settings, version: string): Promise<DagCatalogue> {
+async function catalogueOf(config: ProgramSettings, version: string): Promise<DagCatalogue> {
   const ready = lookup.configured(config).map(({ name }) => name);
   const reconciled = lookup.reconciled(config);
-  type Known = Pick<lookup.Pipeline, 'name' | 'about' | 'jobs'>;
-  const known = (each: Known, needs: string, parts: readonly string[]): KnownDag => ({
+  type ScheduledPipeline = Pick<lookup.Pipeline, 'name' | 'about' | 'jobs'>;
+  const known = (each: ScheduledPipeline, needs: string, parts: readonly string[]): KnownDag => ({
     name: each.name,
     about: each.about,
     needs,

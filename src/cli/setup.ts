@@ -8,7 +8,7 @@ import { excludedOf } from '../engine/context/deps.ts';
 import * as lookup from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
-import { type Block, print } from './output.ts';
+import { type OutputBlock, print } from './output.ts';
 import { untilStopped } from './terminal.ts';
 
 /** Applies the steps of the schema that are missing, or only names them. */
@@ -71,7 +71,7 @@ export const config: Verb = async (context) => {
 };
 
 /** What was found. A problem means that it is not enough. */
-interface Found {
+interface CheckResult {
   readonly facts: readonly string[];
   readonly problem?: unknown;
 }
@@ -88,7 +88,7 @@ export const check: Verb = async (context) => {
 };
 
 /** What was checked, one a line. */
-export const tableOf = (checks: readonly Awaited<ReturnType<typeof checked>>[]): Block => ({
+export const tableOf = (checks: readonly Awaited<ReturnType<typeof checked>>[]): OutputBlock => ({
   rows: checks.map((each) => ({
     ...each,
     found: [each.error?.message, ...each.facts].filter(Boolean).join(' · '),
@@ -96,14 +96,16 @@ export const tableOf = (checks: readonly Awaited<ReturnType<typeof checked>>[]):
   keys: 'what state seconds found',
 });
 
-type Question = () => Promise<Found | string>;
-
 /** `ask` gives facts alone where there is nothing to ask. Throws Interrupted after a signal. */
-export async function checked({ say, signal, received }: Context, what: string, ask: Question) {
+export async function checked(
+  { say, signal, received }: Context,
+  what: string,
+  ask: () => Promise<CheckResult | string>,
+) {
   signal.throwIfAborted();
   say(`checking ${what === 'warehouse' ? 'the warehouse' : what}`);
   const start = performance.now();
-  const found = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
+  const found = await ask().catch((problem: unknown): CheckResult => ({ facts: [], problem }));
   if (typeof found === 'string')
     return { what, state: 'not configured', facts: [found], seconds: null, error: null, exitCode: exit.ok };
   const { facts, problem } = found;
@@ -140,7 +142,7 @@ export async function askSource(context: Context, { name, needs, values }: looku
 }
 
 /** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
-async function askWarehouse({ parts }: Context): Promise<Found> {
+async function askWarehouse({ parts }: Context): Promise<CheckResult> {
   const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address, pool, line } = warehouse;
   const { sharesSessions } = await import('../warehouse/connect.ts');

@@ -3,11 +3,11 @@ import { describe } from '../core/describe-error.ts';
 import type { RunReport } from '../core/run.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Settings } from './assemble.ts';
+import type { ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 
 /** Channels of notifications, and the hand-offs that the pipelines declare. */
-export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
+export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSettings): Outbound {
   const { notify, proxies, pipelines, nightly } = config;
   const engine = lookup.configured(config).find(({ connector }) => connector.openEngine !== undefined);
   const openEngine = engine?.connector.openEngine;

@@ -14,14 +14,19 @@ export interface Ask {
 }
 
 /** A part of a request that succeeded. */
-export type Done = Pick<RunReport, 'pipeline' | 'kind'>;
+export type SucceededPart = Pick<RunReport, 'pipeline' | 'kind'>;
 
 /** Runs asks in this process. */
 export interface Runner {
   /** Throws as `sync` of the engine does. `done`: what succeeded before its process ended or before it was retried. */
   run(
     ask: Ask,
-    how: { trigger: 'schedule' | 'api'; signal: AbortSignal; observe: Observe; done?: readonly Done[] },
+    how: {
+      trigger: 'schedule' | 'api';
+      signal: AbortSignal;
+      observe: Observe;
+      done?: readonly SucceededPart[];
+    },
   ): Promise<Pick<RunReport, 'status' | 'error'> & { readonly passesAfterMs?: number | undefined }>;
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;

@@ -8,12 +8,12 @@ import { connectionsFor } from '../engine/context/deps.ts';
 import type { ConnectOptions, Warehouse } from '../warehouse/connect.ts';
 
 /** The configuration, with the pipelines. */
-export type Settings = Config<Connector>;
+export type ProgramSettings = Config<Connector>;
 
 /** The parts that a command or a program may need. Each is built at its first use and stopped by `close` in reverse order. */
 export interface Parts {
   /** The checked environment. Throws Misconfigured. */
-  config(): Promise<Settings>;
+  config(): Promise<ProgramSettings>;
   /**
    * The warehouse of `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
    * `retryMs`: how long to try a server that does not answer; default 30 s.
@@ -39,7 +39,11 @@ interface Talk {
 }
 
 /** The parts, each made at its first use; `close` stops them in reverse order and throws the first error after trying all. */
-export function assemble(load: () => Promise<Settings>, signal: AbortSignal, { talk, say, notice }: Talk) {
+export function assemble(
+  load: () => Promise<ProgramSettings>,
+  signal: AbortSignal,
+  { talk, say, notice }: Talk,
+) {
   const stops: (() => Promise<unknown>)[] = [];
   const homes = new Set<string>();
   const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {

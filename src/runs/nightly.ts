@@ -13,7 +13,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
 import type { Ask, PlanLine, Runner } from './ask.ts';
-import type { Settings } from './assemble.ts';
+import type { ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 import { execute, type Following, planOf, type RunContext, withDeps } from './run.ts';
 import { due } from './schedule.ts';
@@ -25,7 +25,7 @@ type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
 const heldPauseMs = seconds(5);
 
 interface RunnerOptions {
-  readonly config: Settings;
+  readonly config: ProgramSettings;
   readonly outbound: Outbound;
   /** Connections for a pipeline's runs only, so that no run takes those of another. */
   readonly warehouseOf: (pipeline: string) => Promise<Warehouse>;
@@ -85,7 +85,7 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
   const latest = performance.now() + hours(config.runHours);
   const names = lookup.partsOfNightly(config);
   const reconciled = lookup.reconciled(config);
-  const parts: Part[] = [];
+  const parts: NightlyPart[] = [];
   const runEach = async (asks: Ask[]) => {
     for (const next of asks) {
       const part = await partOf(next, how, runOne, performance.now() < latest);
@@ -108,13 +108,18 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
 }
 
 /** One of several runs. Also one that an error ended before it was a run. */
-export type Part = Pick<RunReport, 'pipeline' | 'status' | 'error'> & {
+export type NightlyPart = Pick<RunReport, 'pipeline' | 'status' | 'error'> & {
   readonly kind: string;
   readonly passesAfterMs?: number | undefined;
 };
 
 /** Undefined where another run holds the pipeline. Throws Fenced: then the request as a whole is resumed elsewhere. */
-async function partOf(ask: Ask, how: How, runOne: RunOne, mayWait: boolean): Promise<Part | undefined> {
+async function partOf(
+  ask: Ask,
+  how: How,
+  runOne: RunOne,
+  mayWait: boolean,
+): Promise<NightlyPart | undefined> {
   const { pipeline, does: kind } = ask;
   try {
     const report = await runOne(ask, how);
@@ -133,7 +138,7 @@ async function partOf(ask: Ask, how: How, runOne: RunOne, mayWait: boolean): Pro
 type Combined = Awaited<ReturnType<Runner['run']>>;
 
 /** How several runs ended together: `failed` only if every one failed. */
-export function combinedReport(parts: readonly Part[]): Combined {
+export function combinedReport(parts: readonly NightlyPart[]): Combined {
   const bad = parts.filter(({ status }) => status !== 'succeeded');
   const [first] = bad;
   if (first === undefined) return { status: 'succeeded' };
@@ -151,13 +156,13 @@ export function combinedReport(parts: readonly Part[]): Combined {
   };
 }
 
-type Jobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;
+type PipelineJobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;
 
 /**
  * Whether a scheduled time of the pipeline's reconcile has passed since the last one of every stream, or since the pipeline's first run if
  * there was none. By the database clock.
  */
-export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, { name: pipeline, jobs }: Jobs) {
+export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, { name: pipeline, jobs }: PipelineJobs) {
   const job = jobs.find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`

@@ -13,26 +13,26 @@ import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { MigrateOptions } from '../warehouse/migrate.ts';
 import type { Ask } from './ask.ts';
-import type { Parts, Settings } from './assemble.ts';
+import type { Parts, ProgramSettings } from './assemble.ts';
 
 /** A pipeline that can be named in commands. */
 export type Pipeline = ConfiguredPipeline<Connector>;
 
-export const configured = (config: Settings): readonly Pipeline[] =>
+export const configured = (config: ProgramSettings): readonly Pipeline[] =>
   config.pipelines.filter(({ values }) => values !== undefined);
 
 /** Names of the pipelines with a reconcile. */
-export const reconciled = (config: Settings): readonly string[] =>
+export const reconciled = (config: ProgramSettings): readonly string[] =>
   config.pipelines.flatMap(({ name, connector }) => (connector.reconciles ? [name] : []));
 
 /** Names of the configured pipelines of `nightly`, in their order. */
-export function partsOfNightly(config: Settings): readonly string[] {
+export function partsOfNightly(config: ProgramSettings): readonly string[] {
   const ready = configured(config).map(({ name }) => name);
   return config.nightly.pipelines.filter((name) => ready.includes(name));
 }
 
 /** Throws Misconfigured for a schedule that cannot be read, or never comes. */
-export async function checkSchedules({ pipelines, nightly }: Settings): Promise<void> {
+export async function checkSchedules({ pipelines, nightly }: ProgramSettings): Promise<void> {
   const { due } = await import('./schedule.ts');
   for (const { file, jobs } of [...pipelines, nightly])
     for (const { does, on } of jobs)
@@ -51,7 +51,7 @@ export function unknown(kind: string, word: string, names: readonly string[]): n
 const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
 
 /** The pipeline of that name, configured or not. Throws Misconfigured. */
-export const pipelineOf = ({ pipelines }: Settings, name: string): Pipeline =>
+export const pipelineOf = ({ pipelines }: ProgramSettings, name: string): Pipeline =>
   pipelines.find((each) => each.name === name) ?? unknown('pipeline', name, namesOf(pipelines));
 
 /** The values of a pipeline's settings. Throws Misconfigured where it is not configured. */
@@ -63,7 +63,10 @@ function valuesOf({ name, needs, values }: Pipeline) {
 }
 
 /** How a pipeline's source is read. Throws Misconfigured where it is not configured. */
-export function readingOptions(config: Settings, name: string): ReadingOptions & { excludedBy: string } {
+export function readingOptions(
+  config: ProgramSettings,
+  name: string,
+): ReadingOptions & { excludedBy: string } {
   const pipeline = pipelineOf(config, name);
   const excludedBy = pipeline.nameOf('exclude');
   return { ...readingOf(pipeline.connector, valuesOf(pipeline)), excludedBy };
@@ -112,7 +115,7 @@ export async function choose(
 }
 
 /** The streams of a configured pipeline. `tables`: its own name and its child tables'; `names`: also as `tracker.issues`. Sends nothing to the source. */
-export async function streamsOf(pipeline: string, config: Settings, version: string) {
+export async function streamsOf(pipeline: string, config: ProgramSettings, version: string) {
   const source = await openSource(pipeline, config, version);
   await source.close();
   return source.streams.map(({ name: stream, children = {} }) => {
@@ -127,7 +130,7 @@ const tokenLockMs = 60_000;
 /** Sends nothing yet. Throws Misconfigured where the source is not configured, or its excluded streams are wrong. */
 export async function openSource(
   pipeline: string,
-  config: Settings,
+  config: ProgramSettings,
   version: string,
   more: Pick<OpenOptions, 'observe' | 'onHttp' | 'budget' | 'vault'> = {},
 ): Promise<Source> {
@@ -182,7 +185,7 @@ async function tablesOf({ pipelines }: Pipelines): Promise<readonly DeclaredTabl
   return [...new Set([...shippedTables, ...pipelines.flatMap(({ connector }) => connector.tables)])];
 }
 
-interface Opening {
+interface OpeningOptions {
   readonly parts: Pick<Parts, 'warehouse' | 'config'>;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
@@ -190,7 +193,7 @@ interface Opening {
 }
 
 /** The warehouse, brought up to date first: what a run needs. `warn` hears what a reader kept from being replaced. */
-export async function current({ parts, signal, say, warn }: Opening): Promise<Warehouse> {
+export async function current({ parts, signal, say, warn }: OpeningOptions): Promise<Warehouse> {
   const warehouse = await parts.warehouse();
   const config = await parts.config();
   const missing = await pendingSteps(warehouse, config);
@@ -201,7 +204,7 @@ export async function current({ parts, signal, say, warn }: Opening): Promise<Wa
 }
 
 /** Where sources keep what they renew: the warehouse, if there is a key for it. */
-export async function vaultOf(opening: Opening): Promise<Vault | undefined> {
+export async function vaultOf(opening: OpeningOptions): Promise<Vault | undefined> {
   const { secretKey } = await opening.parts.config();
   if (secretKey === undefined) return undefined;
   const { vaultIn } = await import('../warehouse/vault.ts');
@@ -209,7 +212,7 @@ export async function vaultOf(opening: Opening): Promise<Vault | undefined> {
 }
 
 /** The warehouse as it is, for reading. Throws Misconfigured if Tidemark has never written there, or its schema is old. */
-export async function filled({ parts }: Pick<Opening, 'parts'>): Promise<Warehouse> {
+export async function filled({ parts }: Pick<OpeningOptions, 'parts'>): Promise<Warehouse> {
   const warehouse = await parts.warehouse(briefRetryMs);
   const { address } = warehouse;
   // What the views are told waits for the next run.

@@ -9,7 +9,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
-import type { Ask, Done } from '../runs/ask.ts';
+import type { Ask, SucceededPart } from '../runs/ask.ts';
 import { mostAttempts, type Queue, type QueueJob, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { Conflict, type DagRun, NotFound, runIds, type Step } from './run-request.ts';
@@ -102,7 +102,7 @@ export interface Claimed {
   readonly ask: Ask;
   readonly trigger: 'schedule' | 'api';
   /** What of it succeeded before its process ended, or before it was retried. */
-  readonly done: readonly Done[];
+  readonly done: readonly SucceededPart[];
 }
 
 /** Marks the request of a job as running. Undefined if it is over, was stopped, its retry was cancelled, or another worker has the job. */

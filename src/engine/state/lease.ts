@@ -100,7 +100,7 @@ function heldBy(pipeline: string, { acquired_at, run_id, holder }: Former): Lock
 }
 
 /** Which lease it is. */
-interface Facts {
+interface LeaseContext {
   readonly pool: pg.Pool;
   readonly pipeline: string;
   readonly epoch: string;
@@ -114,7 +114,7 @@ export class Lease {
   readonly signal: AbortSignal;
   /** SET LOCAL statements for each data transaction: the next holder finds its session by our name. */
   readonly settings: string;
-  readonly #facts: Facts;
+  readonly #facts: LeaseContext;
   readonly #lost = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #client: pg.PoolClient | undefined;
@@ -123,7 +123,7 @@ export class Lease {
   /** Data transactions of the pipeline whose commit was confirmed to us. */
   #confirmed = 0;
 
-  constructor(facts: Facts, client: pg.PoolClient, until?: AbortSignal) {
+  constructor(facts: LeaseContext, client: pg.PoolClient, until?: AbortSignal) {
     const { pipeline, epoch, times } = facts;
     this.#facts = facts;
     this.epoch = epoch;

@@ -79,7 +79,7 @@ export async function hasOpenRejects(db: Db, sourceId: number, stream: string): 
 }
 
 /** What the row of a run says from its beginning. */
-interface Begun extends Omit<RunKey, 'runId'> {
+interface NewRun extends Omit<RunKey, 'runId'> {
   readonly trigger: string;
   readonly version: string;
   readonly epoch: string;
@@ -97,7 +97,7 @@ interface RunRow {
  * was lost, it gives the row that exists. `micros`: the moment by the database's clock, µs since 1970.
  * `movedFrom`: where the source was read from before, if that was not `baseUrl`.
  */
-export async function beginRun(db: Db, run: Begun, baseUrl: string): Promise<RunRow> {
+export async function beginRun(db: Db, run: NewRun, baseUrl: string): Promise<RunRow> {
   const { pipeline, sourceId, kind, trigger, version, epoch, params } = run;
   const [row] = await query(db)<RunRow>`with present as (
       select run_id from ops.runs where pipeline = ${pipeline} and epoch = ${epoch}::bigint and status = 'running'),
@@ -122,14 +122,14 @@ export async function beginStream(db: Db, run: RunKey, stream: string): Promise<
 }
 
 /** What the batches of a stream or of a run have done. */
-export type Done = Pick<RunReport, 'counts' | 'deleted'>;
+export type WriteCounts = Pick<RunReport, 'counts' | 'deleted'>;
 
 /** Counts of one batch, inside its transaction: what a dead run did stays known. `moments`: when its records were fetched, if it is of a slice. */
 export async function countBatch(
   { trx }: Session,
   { runId }: RunKey,
   stream: string,
-  { counts, deleted }: Done,
+  { counts, deleted }: WriteCounts,
   sliceId?: string,
   moments: Iterable<Instant> = [],
 ): Promise<void> {

@@ -90,7 +90,7 @@ const insertSlices = (slices: readonly Slice[]): RawBuilder<unknown> =>
     order by nth returning slice_id`;
 
 /** Whose walk is opened, and by the source's clock. */
-interface Opening extends Pick<RunKey, 'sourceId' | 'runId'> {
+interface NewWalk extends Pick<RunKey, 'sourceId' | 'runId'> {
   readonly stream: Pick<Stream, 'name'>;
   readonly clock: Date | undefined;
   /** Fields that are asked for by name; undefined: all. */
@@ -100,7 +100,7 @@ interface Opening extends Pick<RunKey, 'sourceId' | 'runId'> {
 /** Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. */
 export async function openWalk(
   db: Db,
-  { sourceId, runId, stream, clock, coverage }: Opening,
+  { sourceId, runId, stream, clock, coverage }: NewWalk,
   { kind, words, window }: WalkPlan,
   slices: readonly Slice[],
   replaced: readonly Walk[] = [],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AuthFailed } from '../../../src/core/errors.ts';
 import { outboundOf } from '../../../src/runs/after.ts';
-import type { Settings } from '../../../src/runs/assemble.ts';
+import type { ProgramSettings } from '../../../src/runs/assemble.ts';
 import { isReconcileDue } from '../../../src/runs/nightly.ts';
 import { openSource } from '../../../src/runs/pipelines.ts';
 import { configOf } from '../../support/config.ts';
@@ -13,7 +13,7 @@ describe('the proxy of the environment', async () => {
   const closed = await play.misbehaving(() => play.status(401));
   const proxy = await forwardProxy(closed.port);
   afterAll(() => Promise.all([proxy.close(), closed.close()]));
-  const config = (more: NodeJS.ProcessEnv): Settings =>
+  const config = (more: NodeJS.ProcessEnv): ProgramSettings =>
     configOf({ HTTP_PROXY: proxy.url, ...sources, ...more }, import.meta.dirname);
   const sources = {
     TRACKER_BASE_URL: 'http://tracker.example',

@@ -8,7 +8,7 @@ import {
   Unreachable,
 } from '../../../src/core/errors.ts';
 import type { RunKind, RunReport } from '../../../src/core/run.ts';
-import type { Ask, Done, Runner } from '../../../src/scheduler/control.ts';
+import type { Ask, Runner, SucceededPart } from '../../../src/scheduler/control.ts';
 import { scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import { until } from '../../support/processes.ts';
 import { catalogue, conduct, dag, hurryJobs, loseDead, report, runnerOf, take, timed } from './orchestra.ts';
@@ -187,7 +187,7 @@ test('a retry that loses its worker is taken up again', async () => {
 
 test('of several pipelines those are run again that failed', async () => {
   const id = await comeDue('nightly');
-  const seen: (readonly Done[])[] = [];
+  const seen: (readonly SucceededPart[])[] = [];
   const run = async (ask: Ask, how: Parameters<Runner['run']>[1]) => {
     seen.push(how.done ?? []);
     // As the runner does: each part is a run of its own.
