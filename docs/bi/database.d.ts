@@ -1861,10 +1861,12 @@ export interface OpsCheckpoints {
   stream: string;
   watermark: Date;
   full_at: Date | null;
-  scope: string;
   run_id: string;
   updated_at: Date;
   fields: string[] | null;
+  selection: string;
+  edition: string;
+  mapping: string;
 }
 
 /** One row a transaction of the loader, kept for a day. Its number alone does not tell whether it was committed: a server that crashed may give the number to another one. */
@@ -2260,7 +2262,6 @@ export interface OpsWalks {
   source_id: number;
   stream: string;
   kind: string;
-  words: string;
   status: string;
   source_clock: Date | null;
   field: string | null;
@@ -2270,6 +2271,11 @@ export interface OpsWalks {
   opened_at: Date;
   closed_at: Date | null;
   fields: string[] | null;
+  purpose: string | null;
+  forced: boolean;
+  selection: string;
+  edition: string;
+  mapping: string;
 }
 
 /** The days from 2010 to 2039 with the working time before each; one row per day. Working time at an instant: that before its day, and on a working day the seconds since starts_at. Between two instants it is the difference. */

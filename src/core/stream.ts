@@ -248,10 +248,10 @@ export interface JobLedger {
 export interface MappingFingerprint {
   /** The program's own part. When it changes, everything is read again. */
   readonly edition: string;
-  /** The rest. Both are equal exactly where the same record becomes the same rows. */
-  readonly words: string;
+  /** The rest, as text. Both are equal exactly where the same record becomes the same rows. */
+  readonly mapping: string;
   /**
-   * False where the source gave only part of `words`. That starts no new read of everything; more words do.
+   * False where the source gave only part of `mapping`. That starts no new read of everything; more of it does.
    */
   readonly whole: boolean;
   /** Ids of the fields that are requested by name; absent where records come with all fields. */

@@ -66,8 +66,7 @@ async function refused(of: StreamRun, ready: AwaitStreams, error: Missing | Forb
   const status = isMissing ? 'unavailable' : 'forbidden';
   await withRetry(() => markStream(db, sourceId, stream.name, status, message));
   // Of an endpoint that the server does not have nothing is left that a later run would go on with.
-  if (isMissing && endpoint === 'optional')
-    await withRetry(() => abandonWalks(db, sourceId, stream.name, '%'));
+  if (isMissing && endpoint === 'optional') await withRetry(() => abandonWalks(db, sourceId, stream.name));
   const { fallback } = stream;
   if (fallback === undefined) return { status: outcome === 'failed' ? 'failed' : status, reason: message };
   await ready(fallback.after);

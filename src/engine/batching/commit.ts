@@ -8,9 +8,9 @@ import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
 import { type StreamRun, tallySlice } from '../context/run-context.ts';
-import { type Coverage, closeIfLast } from '../state/checkpoint.ts';
+import { closeIfLast } from '../state/checkpoint.ts';
 import { countBatch } from '../state/run-state.ts';
-import { endSlice, type OpenSlice, type SliceEnd, type Walk } from '../state/walk-state.ts';
+import { type Coverage, endSlice, type OpenSlice, type SliceEnd, type Walk } from '../state/walk-state.ts';
 import type { NestedLists } from './nested-lists.ts';
 
 /** A walk that is read, and what the reading of its slices shares. */

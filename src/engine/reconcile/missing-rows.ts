@@ -11,6 +11,7 @@ import { minutes } from '../../core/time.ts';
 import { target } from '../../load/layout.ts';
 import { rowsOf } from '../../queries/db.ts';
 import { type Problem, tell } from '../context/run-context.ts';
+import { isSameCoverage } from '../state/walk-state.ts';
 import { beginWalk } from '../sync/plan.ts';
 import { keyOf, type Reconciling } from './seen-ids.ts';
 
@@ -23,7 +24,7 @@ const minute = minutes(1);
 export function dueBefore({ deps, stream, checkpoint, coverage }: Reconciling): Date | undefined {
   const { lookbackMs, historyStart } = deps;
   // Where the selection or the mapping has changed, the next sync reads everything.
-  if (stream.by !== 'changes' || checkpoint?.scope !== coverage.words) return undefined;
+  if (stream.by !== 'changes' || !checkpoint || !isSameCoverage(checkpoint, coverage)) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - lookbackMs) / minute) * minute;
   return due > historyStart.getTime() ? new Date(due) : undefined;
 }
@@ -68,14 +69,14 @@ export function lackingBefore(reconciling: Reconciling, due: Date): Promise<read
  * lifts tombstones, with what has changed since. What is cut short is found by the next reconciliation.
  */
 export async function readLacking(reconciling: Reconciling, due: Date): Promise<Problem | undefined> {
-  const { deps, stream, tally, own, runId, sourceId } = reconciling;
+  const { deps, stream, tally, own, sourceId } = reconciling;
   const lacking = await lackingBefore(reconciling, due);
   if (lacking.length === 0) return undefined;
   const records = lacking.reduce((sum, each) => sum + each.records, 0);
   const text = `${plural(records, 'record')} of long ago came into sight; ${plural(lacking.length, 'window')} of them are read again`;
   tell(reconciling, 'warn', `${stream.name}: ${text}`);
   const whole = { field: 'created', from: deps.historyStart } as const;
-  const plan = { kind: 'backfill', words: `reconcile ${runId}`, window: whole } as const;
+  const plan = { kind: 'backfill', purpose: 'missing', window: whole } as const;
   const slices = lacking.map(({ from, to }) => ({ window: { ...whole, from, to } }));
   // The receipt is that of the ids.
   const { slices: read, receipt } = tally;

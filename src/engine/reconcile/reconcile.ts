@@ -42,7 +42,7 @@ async function reconcileStream(of: StreamRun): Promise<Problem | undefined> {
   const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
-    await withRetry(() => abandonWalks(db, sourceId, stream.name, 'reconcile %'));
+    await withRetry(() => abandonWalks(db, sourceId, stream.name, 'missing'));
     const request = { full: false, window: undefined };
     return await compare({ ...of, ...(await stateOf(of, stream)), request, own: kyselyOn(client) });
   } finally {

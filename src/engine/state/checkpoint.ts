@@ -5,25 +5,12 @@ import { plural } from '../../core/format.ts';
 import type { Stream } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import { type Db, query } from '../../queries/db.ts';
-import type { Walk } from './walk-state.ts';
+import type { Coverage, Covered, Walk } from './walk-state.ts';
 
-export interface Coverage {
-  /** As the checkpoint keeps it. */
-  readonly words: string;
-  /** What the words begin with that is the configuration's and the program's own, and none of the source's. */
-  readonly ours: string;
-  /** False where the source gave only part of what records are read by. */
-  readonly whole: boolean;
-  /** Fields of a record that are asked for by name; undefined: all that there are. */
-  readonly fields: readonly string[] | undefined;
-}
-
-export interface Checkpoint {
+export interface Checkpoint extends Covered {
   readonly watermark: Date;
   /** The source's clock at the start of the last complete walk over everything. */
   readonly fullAt: Date | null;
-  /** The words of its coverage. */
-  readonly scope: string;
   /**
    * Fields requested by name when it was last moved and, after a minus, fields requested before; null: all,
    * or unknown.
@@ -34,12 +21,10 @@ export interface Checkpoint {
 /** The stored watermark of a stream, if a walk over it was ever completed. */
 export async function checkpointOf(db: Db, sourceId: number, stream: string) {
   const [checkpoint] = await query(db)<Checkpoint>`
-    select watermark, full_at, scope, fields from ops.checkpoints
+    select watermark, full_at, selection, edition, mapping, fields from ops.checkpoints
     where source_id = ${sourceId} and stream = ${stream}`;
   return checkpoint;
 }
-
-const readBy = '\nread by ';
 
 /**
  * What a walk over all of the stream would cover now. `before`: the checkpoint's fields; where the source's
@@ -55,9 +40,7 @@ export async function coverageOf(
   // Those after a minus were not requested.
   const lacks = before?.some((id) => !id.startsWith('-') && first?.fields?.includes(id) === false);
   const reading = lacks === true ? await windows?.reading?.(signal, true) : first;
-  if (reading === undefined) return { words: selection, ours: selection, whole: true, fields: undefined };
-  const ours = `${selection}${readBy}${reading.edition}; `;
-  return { words: `${ours}${reading.words}`, ours, whole: reading.whole, fields: reading.fields };
+  return { selection, edition: '', mapping: '', whole: true, ...reading };
 }
 
 /**
@@ -65,16 +48,12 @@ export async function coverageOf(
  * asked for now. Where the source gives only part of that, nothing is read again: the checkpoint then keeps
  * the part (`closeIfLast`), and all is read when the source gives more.
  */
-export function whyAgain(
-  { scope, fields }: Checkpoint,
-  { words, ours, whole, fields: asked = [] }: Coverage,
-): string | undefined {
-  const [selection, selected] = [scope, words].map((text) => text.split(readBy)[0]);
-  if (selection !== selected) return 'what is to be read was configured anew';
-  if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
-  if (whole && scope !== words)
+export function whyAgain(read: Checkpoint, now: Coverage): string | undefined {
+  if (read.selection !== now.selection) return 'what is to be read was configured anew';
+  if (read.edition !== now.edition) return 'it now makes more of a record than when it was read';
+  if (now.whole && read.mapping !== now.mapping)
     return 'the source has other fields of a kind that decides what its records become';
-  const [first, ...more] = fields === null ? [] : cameIntoSight(fields, asked);
+  const [first, ...more] = read.fields === null ? [] : cameIntoSight(read.fields, now.fields ?? []);
   if (first === undefined) return undefined;
   return `${first}${more.length === 0 ? '' : ` and ${plural(more.length, 'other field')}`} came into sight`;
 }
@@ -97,7 +76,7 @@ const numberIn = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
 interface Closing {
   readonly walk: Pick<Walk, 'walkId'>;
   readonly runId: string;
-  readonly coverage: Pick<Coverage, 'words' | 'whole'>;
+  readonly coverage: Covered & Pick<Coverage, 'whole'>;
 }
 
 /**
@@ -106,21 +85,24 @@ interface Closing {
  * requested stay after a minus: should they come back, they are not new. Call it before any counter that other
  * slices of the stream also write: the lock on the walk's row puts two slices that end at once in an order.
  */
-export async function closeIfLast({ trx }: Pick<Session, 'trx'>, closing: Closing): Promise<void> {
-  const { walkId } = closing.walk;
-  const { words, whole } = closing.coverage;
-  await sql`select from ops.walks where walk_id = ${walkId}::bigint for update`.execute(trx);
+export async function closeIfLast({ trx }: Pick<Session, 'trx'>, { walk, runId, coverage }: Closing) {
+  const { selection, edition, mapping, whole } = coverage;
+  const keeps = sql`excluded.full_at is null and ${whole}`;
+  await sql`select from ops.walks where walk_id = ${walk.walkId}::bigint for update`.execute(trx);
   await sql`with closed as (
       update ops.walks w set status = 'done', closed_at = now()
-      where walk_id = ${walkId}::bigint and status = 'open' and not exists (select from ops.slices s
+      where walk_id = ${walk.walkId}::bigint and status = 'open' and not exists (select from ops.slices s
         where s.walk_id = w.walk_id and s.status in ('pending', 'failed', 'partial')) returning *),
     moved as (
-      insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
-      select source_id, stream, source_clock, case when kind = 'full' then source_clock end, ${words}, fields,
-        ${closing.runId}::bigint from closed where kind <> 'backfill' and source_clock is not null
+      insert into ops.checkpoints as c (source_id, stream, run_id, watermark, full_at, selection, edition,
+        mapping, fields)
+      select source_id, stream, ${runId}::bigint, source_clock, case when kind = 'full' then source_clock end,
+        ${selection}, ${edition}, ${mapping}, fields from closed where kind <> 'backfill' and source_clock is not null
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = coalesce(excluded.full_at, c.full_at),
-        scope = case when excluded.full_at is null and ${whole} then c.scope else excluded.scope end,
+        selection = case when ${keeps} then c.selection else excluded.selection end,
+        edition = case when ${keeps} then c.edition else excluded.edition end,
+        mapping = case when ${keeps} then c.mapping else excluded.mapping end,
         fields = case when excluded.fields is not null then excluded.fields || array(
             select '-' || ltrim(f, '-') from unnest(c.fields) f where ltrim(f, '-') <> all (excluded.fields))
           when excluded.full_at is null then c.fields end,
@@ -137,12 +119,13 @@ export async function narrowCheckpoint(
   { trx }: Pick<Session, 'trx'>,
   sourceId: number,
   stream: string,
-  { words, ours, fields }: Coverage,
+  { selection, edition, mapping, fields }: Coverage,
 ): Promise<void> {
   const asked = sql`${fields ?? null}::text[]`;
   await sql`update ops.checkpoints set fields = case when ${asked} is null then fields else array(
         select case when f = any (${asked}) then f else '-' || ltrim(f, '-') end
         from unnest(coalesce(fields, ${asked})) f) end,
-      scope = case when scope <> ${words} and starts_with(scope, ${ours}) then ${ours} else scope end
+      mapping = case when (selection, edition) = (${selection}, ${edition}) and mapping <> ${mapping}
+        then '' else mapping end
     where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
 }

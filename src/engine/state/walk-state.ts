@@ -2,25 +2,50 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
-import type { Partition, Slice, Stream, WalkEnd, Window } from '../../core/stream.ts';
+import type { MappingFingerprint, Partition, Slice, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import { type Db, query } from '../../queries/db.ts';
 import type { RunKey } from './run-state.ts';
 
-/** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
+/** What a walk over all of a stream covers: which records, by which mapping and fields. */
+export interface Coverage extends MappingFingerprint {
+  /** What the configuration restricts the stream to. */
+  readonly selection: string;
+}
+
+/** The part of it that walks and checkpoints keep. */
+export type Covered = Pick<Coverage, 'selection' | 'edition' | 'mapping'>;
+
+export const isSameCoverage = (one: Covered, other: Covered): boolean =>
+  one.selection === other.selection && one.edition === other.edition && one.mapping === other.mapping;
+
+/**
+ * What a backfill is for: a window that a person asked for, what changed while another walk cannot be finished,
+ * or what a reconciliation found missing.
+ */
+type Purpose = 'requested' | 'beside' | 'missing';
+
+/** A walk to be opened: what is read, and what for. */
 export interface WalkPlan {
   readonly kind: 'full' | 'incremental' | 'backfill';
-  readonly words: string;
+  /** Of a backfill. */
+  readonly purpose?: Purpose;
+  /** What it reads wins over what is stored. */
+  readonly forced?: boolean;
   readonly window: Window | undefined;
   /** Why everything is read again without a request for it, as a sentence for people. */
   readonly why?: string;
 }
 
 /** A row of `ops.walks`. */
-export interface Walk {
+export interface Walk extends Covered {
   readonly walkId: string;
   readonly kind: WalkPlan['kind'];
-  readonly words: string;
+  readonly purpose: Purpose | null;
+  readonly forced: boolean;
+  readonly field: Window['field'] | null;
+  readonly windowFrom: Date | null;
+  readonly windowTo: Date | null;
   /** The source's clock when it began; what the watermark becomes when it is done. Null: it has none. */
   readonly clock: Date | null;
   /** When it was opened, as the warehouse writes it: with microseconds. */
@@ -28,8 +53,8 @@ export interface Walk {
   readonly isOpen: boolean;
 }
 
-const walkColumns = sql.raw(`walk_id::text, kind, words, source_clock as clock,
-  opened_at::text as opened, status = 'open' as is_open`);
+const walkColumns = sql.raw(`walk_id::text, kind, purpose, forced, field, window_from, window_to,
+  selection, edition, mapping, source_clock as clock, opened_at::text as opened, status = 'open' as is_open`);
 
 /** A slice that is still to be read. */
 export interface OpenSlice {
@@ -59,9 +84,8 @@ export async function walksOf(db: Db, sourceId: number, stream: string): Promise
         and d.status = 'done' and d.kind <> 'backfill')) order by w.walk_id`;
 }
 
-interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'> {
+interface SliceRow extends Omit<WalkSlice, 'slice' | 'isPart'>, Pick<Walk, 'field'> {
   readonly partition: Partition | null;
-  readonly field: Window['field'] | null;
   readonly from: Date | null;
   readonly to: Date | null;
 }
@@ -93,24 +117,24 @@ const insertSlices = (slices: readonly Slice[]): RawBuilder<unknown> =>
 interface NewWalk extends Pick<RunKey, 'sourceId' | 'runId'> {
   readonly stream: Pick<Stream, 'name'>;
   readonly clock: Date | undefined;
-  /** Fields that are asked for by name; undefined: all. */
-  readonly coverage: { readonly fields: readonly string[] | undefined };
+  readonly coverage: Covered & Pick<Coverage, 'fields'>;
 }
 
 /** Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. */
 export async function openWalk(
   db: Db,
-  { sourceId, runId, stream, clock, coverage }: NewWalk,
-  { kind, words, window }: WalkPlan,
+  { sourceId, runId, stream, clock, coverage: { selection, edition, mapping, fields } }: NewWalk,
+  { kind, purpose, forced = false, window }: WalkPlan,
   slices: readonly Slice[],
   replaced: readonly Walk[] = [],
   kept: readonly OpenSlice[] = [],
 ): Promise<Walk> {
   const { field = null, from = null, to = null } = window ?? {};
   const [walk] = await query(db)<Walk>`with walk as (
-      insert into ops.walks (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
-      values (${sourceId}, ${stream.name}, ${kind}, ${words}, ${clock ?? null}, ${field}, ${from}, ${to},
-        ${coverage.fields ?? null}::text[], ${runId}::bigint) returning *),
+      insert into ops.walks (source_id, stream, run_id, kind, purpose, forced, source_clock, field, window_from,
+        window_to, selection, edition, mapping, fields)
+      values (${sourceId}, ${stream.name}, ${runId}::bigint, ${kind}, ${purpose ?? null}, ${forced}, ${clock ?? null},
+        ${field}, ${from}, ${to}, ${selection}, ${edition}, ${mapping}, ${fields ?? null}::text[]) returning *),
     closed as (update ops.walks set status = 'abandoned', closed_at = now()
       where walk_id = any (${replaced.map(({ walkId }) => walkId)}::bigint[])),
     taken as (update ops.slices s set walk_id = walk.walk_id from walk
@@ -121,10 +145,11 @@ export async function openWalk(
   return walk;
 }
 
-/** Closes open walks whose words match this pattern: they are not resumed. */
-export async function abandonWalks(db: Db, sourceId: number, stream: string, words: string): Promise<void> {
+/** Closes the open walks of a stream, or those of one purpose: they are not resumed. */
+export async function abandonWalks(db: Db, sourceId: number, stream: string, purpose?: Purpose) {
   await sql`update ops.walks set status = 'abandoned', closed_at = now() where source_id = ${sourceId}
-    and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);
+    and stream = ${stream} and status = 'open' and purpose is not distinct from
+      coalesce(${purpose ?? null}, purpose)`.execute(db);
 }
 
 /**

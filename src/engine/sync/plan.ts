@@ -5,10 +5,10 @@ import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../..
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { ask, type Problem, type Reader, type StreamRun, tell } from '../context/run-context.ts';
-import { type Checkpoint, type Coverage, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
+import { type Checkpoint, checkpointOf, coverageOf, whyAgain } from '../state/checkpoint.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
-import type { OpenSlice, Walk, WalkPlan, WalkSlice } from '../state/walk-state.ts';
-import { openWalk, sliceOf, slicesOf, walksOf } from '../state/walk-state.ts';
+import type { Coverage, OpenSlice, Walk, WalkPlan, WalkSlice } from '../state/walk-state.ts';
+import { isSameCoverage, openWalk, sliceOf, slicesOf, walksOf } from '../state/walk-state.ts';
 import { confirmed } from '../verify.ts';
 import { daysThere, slicesOfDays, span } from './cut.ts';
 import { ownersOf } from './owners.ts';
@@ -61,15 +61,12 @@ export async function planOf(planning: Planning): Promise<WalkPlan | undefined> 
     if (request.window !== undefined) return undefined;
     // All owners, or only those whose records still change where all were read not long ago.
     const isPart = stream.partitions?.active && !request.full && isFresh(planning);
-    return { kind: isPart ? 'incremental' : 'full', words: 'list', window: undefined };
+    return { kind: isPart ? 'incremental' : 'full', window: undefined };
   }
   const window = windowOf(planning);
   if (window === undefined) return undefined;
-  if (request.window !== undefined) {
-    const { scope } = stream.days ?? stream.windows;
-    return { kind: 'backfill', words: `backfill ${JSON.stringify(request.window)} ${scope}`, window };
-  }
-  const everything = { kind: 'full', words: fullWords(coverage.words, request.full), window } as const;
+  if (request.window !== undefined) return { kind: 'backfill', purpose: 'requested', window };
+  const everything = { kind: 'full', forced: request.full, window } as const;
   if (request.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
@@ -78,7 +75,7 @@ export async function planOf(planning: Planning): Promise<WalkPlan | undefined> 
     return (await planChanges(planning, checkpoint, stream.windows)) ?? { ...everything, why: tooOld };
   }
   const due = await daysSince(planning, stream.days, checkpoint.watermark);
-  return due && { kind: 'incremental', words: 'days', window: due };
+  return due && { kind: 'incremental', window: due };
 }
 
 /** All of a stream that is cut by time, or the part of it in a backfill's window: of days that are there. */
@@ -89,9 +86,6 @@ function windowOf({ deps, clock, stream, request: { window } }: Planning): Windo
   const end = midnight(new Date(window.to.getTime() + daysOf(1) - 1));
   return span(later(midnight(window.from), from), earlier(end, to));
 }
-
-/** The words of a walk over everything. Forced: what it reads wins over what is stored. */
-const fullWords = (scope: string, forced: boolean): string => `full ${forced ? 'forced ' : ''}${scope}`;
 
 /** What changed since the watermark, or the rolling `created` window; undefined where that is not enough. */
 async function planChanges(
@@ -104,8 +98,7 @@ async function planChanges(
   const isAll = field === 'updated';
   if (!isAll && !isFresh(planning)) return undefined;
   const since = isAll ? await lowMark(planning, checkpoint) : earlier(clock, checkpoint.watermark);
-  const words = isAll ? 'changes' : recentWords;
-  return { kind: 'incremental', words, window: windowSince(deps, field, since) };
+  return { kind: 'incremental', window: windowSince(deps, field, since) };
 }
 
 /** What changed or was created since the moment, and somewhat before it. */
@@ -113,9 +106,6 @@ const windowSince = (deps: RunDeps, field: 'updated' | 'created', since: Date): 
   field,
   from: new Date(since.getTime() - (field === 'updated' ? deps.lookbackMs : deps.createdWindowMs)),
 });
-
-/** The words of a walk over what was created of late: older records may have changed meanwhile. */
-const recentWords = 'recent';
 
 /**
  * Where changes are read from, before the lookback: the clock of the last walk that showed all changes, or
@@ -125,7 +115,8 @@ const recentWords = 'recent';
 async function lowMark(planning: Planning, { watermark, fullAt }: Checkpoint): Promise<Date> {
   const { sourceId, stream, walks } = planning;
   const { order, schema, name } = stream.table;
-  const isRecent = walks.find(({ isOpen }) => !isOpen)?.words === recentWords;
+  // The last walk was over what was created of late: older records may have changed meanwhile.
+  const isRecent = walks.some(({ isOpen, kind, field }) => !isOpen && kind !== 'full' && field === 'created');
   const shown = isRecent ? (fullAt ?? watermark) : watermark;
   if (order === undefined) return shown;
   const newest = sql`max(${sql.id(order)})`;
@@ -186,10 +177,10 @@ export async function daysDue(
  * history that is shorter than `back` days was never covered: each run reads all of it.
  */
 async function lastRead(planning: Planning, back: number): Promise<Date | undefined> {
-  const { sourceId, stream, coverage } = planning;
+  const { sourceId, stream, coverage: now } = planning;
   const query = sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
     where source_id = ${sourceId} and stream = ${stream.name} and (kind = 'incremental'
-        or words in (${fullWords(coverage.words, false)}, ${fullWords(coverage.words, true)}))
+        or (kind, selection, edition, mapping) = ('full', ${now.selection}, ${now.edition}, ${now.mapping}))
       and window_to - window_from >= ${back} * interval '1 day'`;
   const [row] = await ask(planning, query);
   return row?.last ?? undefined;
@@ -209,30 +200,39 @@ export async function planStream(of: StreamRun, request: SyncRequest): Promise<P
   return plan && { ...syncing, plan };
 }
 
-/** The words of a walk that is read while another one cannot be finished. */
-const besideWords = 'beside';
-
 /** Whether a walk began not long ago, by the source's clock: what it has read is still as it was. */
 const isRecent = (walk: Walk, { clock = new Date() }: Planned): boolean =>
   clock.getTime() - (walk.clock?.getTime() ?? 0) < hours(6);
 
 /** The open walks that the plan's walk replaces. A backfill replaces only those of the same window. */
-const replacedBy = ({ walks, plan }: Planned): readonly Walk[] =>
-  walks.filter(({ isOpen, kind, words }) => {
-    if (plan.kind === 'backfill') return isOpen && words === plan.words;
-    return isOpen && (kind !== 'backfill' || words === besideWords);
+const replacedBy = (syncing: Planned): readonly Walk[] =>
+  syncing.walks.filter((walk) => {
+    if (syncing.plan.kind === 'backfill') return walk.isOpen && isOfPlan(walk, syncing);
+    return walk.isOpen && (walk.kind !== 'backfill' || walk.purpose === 'beside');
   });
+
+/**
+ * Whether a walk reads what the plan is for. A walk over everything is finished first, also a forced one; not
+ * one by another selection or mapping.
+ */
+function isOfPlan(walk: Walk, { plan, coverage, request }: Planned): boolean {
+  if (walk.kind === 'full')
+    return plan.kind !== 'backfill' && (walk.forced || !request.full) && isSameCoverage(walk, coverage);
+  if (walk.kind === 'incremental') return plan.kind === walk.kind && walk.field === plan.window?.field;
+  if (plan.purpose !== 'requested') return walk.purpose === plan.purpose;
+  const isSameWindow = isSame(walk.windowFrom, plan.window?.from) && isSame(walk.windowTo, plan.window?.to);
+  return walk.purpose === plan.purpose && isSameWindow && walk.selection === coverage.selection;
+}
+
+const isSame = (one: Date | null, other: Date | undefined): boolean => one?.getTime() === other?.getTime();
 
 /** Whether a walk is unfinished and what it has read counts for the plan. */
 function goesOn(walk: Walk, syncing: Planned): boolean {
-  const { plan, coverage, request } = syncing;
-  const { kind, window } = plan;
-  // A walk over everything is finished first, also a forced one; not one by another selection or other fields.
-  const isAny = !request.full && kind !== 'backfill';
-  const full = isAny ? [false, true].map((forced) => fullWords(coverage.words, forced)) : [];
-  if (!walk.isOpen || ![plan.words, ...full].includes(walk.words)) return false;
+  const { kind, window } = syncing.plan;
+  if (!walk.isOpen || !isOfPlan(walk, syncing)) return false;
   // A window that was not over when the backfill began has more records now.
   const isOver = (window?.to?.getTime() ?? 0) <= (walk.clock?.getTime() ?? 0);
+  const isAny = !syncing.request.full && kind !== 'backfill';
   return isAny || (kind === 'backfill' && isOver) || isRecent(walk, syncing);
 }
 
@@ -255,8 +255,7 @@ export async function beginWalk(syncing: Planned, slices: readonly Slice[], kept
 /** Reads what is unread of a walk. */
 function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
   const isFirst = syncing.checkpoint === undefined;
-  const force = syncing.request.full || walk.words.startsWith(fullWords('', true));
-  return readWalk({ ...syncing, walk, isFirst, force });
+  return readWalk({ ...syncing, walk, isFirst, force: syncing.request.full || walk.forced });
 }
 
 /**
@@ -301,8 +300,7 @@ export async function syncChanges(syncing: Planned, windows: Windows): Promise<P
   if (unfinished.kind === 'incremental' && field === 'updated') return problem;
   // What changed since a walk began that cannot be finished; this moves no watermark and is not resumed.
   const window = windowSince(deps, field, unfinished.clock);
-  const beside = { kind: 'backfill', words: besideWords, window } as const;
-  await beginWalk({ ...syncing, plan: beside }, [{ window }]);
+  await beginWalk({ ...syncing, plan: { kind: 'backfill', purpose: 'beside', window } }, [{ window }]);
   return problem;
 }
 
@@ -328,11 +326,10 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
       state === 'unread' && (!window?.from || (slice.window?.from ?? window.from) < window.from);
     return { kept: own?.filter(isKept) ?? [], fresh: slicesOfDays(days, window, [partition]) };
   });
-  const { kind, words } = unfinished ?? plan;
-  const walk = { ...plan, kind, words, window: due ?? plan.window };
+  const { kind, forced = false } = unfinished ?? plan;
   const fresh = lacking.flatMap((one) => one.fresh);
   const kept = lacking.flatMap((one) => one.kept);
-  return beginWalk({ ...syncing, plan: walk }, fresh, kept);
+  return beginWalk({ ...syncing, plan: { ...plan, kind, forced, window: due ?? plan.window } }, fresh, kept);
 }
 
 /** The days that are due since an unfinished walk began, which are read besides it; a backfill has none. */

@@ -21,7 +21,7 @@ import { readSlice } from './read-slice.ts';
 export async function readWalk(of: Omit<WalkRun, 'nestedLists' | 'unread'>): Promise<Problem | undefined> {
   const { db, lease, sourceId, stream, walk, coverage } = of;
   // Where the source has no part in what is read, the checkpoint cannot say more than this run reads.
-  if (coverage.words !== coverage.ours)
+  if (coverage.mapping !== '')
     await lease.transaction((session) => narrowCheckpoint(session, sourceId, stream.name, coverage));
   const slices = await withRetry(() => slicesOf(db, walk.walkId));
   const open = slices.filter(({ state }) => state === 'unread');

@@ -177,7 +177,7 @@ test.each(messages)('an error names no issue: %s', async (message, shown) => {
     [run, message],
   );
   await pool.query(
-    `with walk as (insert into ops.walks (source_id, stream, kind, words, run_id) values (1, 'issues', 'full', 'full', $1)
+    `with walk as (insert into ops.walks (source_id, stream, kind, run_id) values (1, 'issues', 'full', $1)
         returning walk_id)
       insert into ops.slices (walk_id, status, run_id, error_message) select walk_id, 'failed', $1, $2 from walk`,
     [run, message],

@@ -28,11 +28,11 @@ const { insert, shows } = reading(async () => {
       `3, 1, 'issues', 'running', null, now(), null, null, 0, 0, 0`,
     ],
   );
-  await insert('ops.walks (source_id, stream, kind, words, status, run_id, opened_at)', [
-    `1, 'issues', 'full', 'full', 'done', 1, '2024-01-01Z'`,
-    `1, 'issues', 'backfill', 'backfill', 'done', 2, now()`,
-    `1, 'issues', 'incremental', 'incremental', 'open', 3, now()`,
-    `1, 'projects', 'full', 'full', 'done', 1, now() - interval '1 hour'`,
+  await insert('ops.walks (source_id, stream, kind, purpose, status, run_id, opened_at)', [
+    `1, 'issues', 'full', null, 'done', 1, '2024-01-01Z'`,
+    `1, 'issues', 'backfill', 'requested', 'done', 2, now()`,
+    `1, 'issues', 'incremental', null, 'open', 3, now()`,
+    `1, 'projects', 'full', null, 'done', 1, now() - interval '1 hour'`,
   ]);
   await insert('ops.checkpoints (source_id, stream, watermark, full_at, run_id)', [
     `1, 'issues', '2023-12-31 23:59Z', '2023-12-31 23:59Z', 1`,

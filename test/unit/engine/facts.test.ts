@@ -343,6 +343,43 @@ describe('facts by day', () => {
     expect(await checkpoints()).toEqual(before);
   });
 
+  /** A source of the same owners and facts that is restricted in this way. */
+  const openSelection = (scope: string): void => {
+    const { owners, facts } = lab;
+    lab = Object.assign(openLab(database.warehouse, { scope, longest: 30 }), { owners, facts });
+  };
+  const chosenAnew = 'facts: everything is read again: what is to be read was configured anew';
+
+  test('a selection that begins with "forced" is not taken for a forced read of another one', async () => {
+    openSelection('forced clicks');
+    failing('b');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    openSelection('clicks');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(lab.asked.filter((line) => line.startsWith('a'))).toHaveLength(6);
+    expect(await rows("select selection as line from ops.checkpoints where selection <> ''")).toEqual([
+      'clicks',
+    ]);
+    expect(await rows("select forced::text as line from ops.walks where stream = 'facts'")).toEqual([
+      'false',
+      'false',
+    ]);
+  });
+
+  test('a selection may contain any text, and another one is read anew', async () => {
+    for (const scope of ['clicks', 'clicks\nread by edition 1; ', 'clicks\nread by edition 2; day']) {
+      openSelection(scope);
+      expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+      expect(lab.asked).toHaveLength(12);
+      expect(lab.notes.filter((note) => note.includes('read again'))).toEqual(
+        scope === 'clicks' ? [] : [chosenAnew],
+      );
+      lab.asked.length = 0;
+      await lab.run();
+      expect(lab.asked).toHaveLength(2);
+    }
+  });
+
   test('snapshots are of the present day only, each in its own rows', async () => {
     lab = openLab(database.warehouse, { oldest: 0, present: true, start: new Date('2000-01-01T00:00:00Z') });
     lab.owners = [owner('a')];

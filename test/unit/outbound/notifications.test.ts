@@ -74,8 +74,8 @@ const staleStream = (stream: string, more = "'available', null") =>
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
       insert into ops.streams (source_id, stream, target, about, endpoint, state, reason)
         select source_id, '${stream}', 't', 'a', 'e', ${more} from ops.sources;
-      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at, closed_at)
-        select source_id, '${stream}', 'full', 'all', 'done', 1, now() - interval '30 hours', now() from ops.sources`);
+      insert into ops.walks (source_id, stream, kind, status, run_id, opened_at, closed_at)
+        select source_id, '${stream}', 'full', 'done', 1, now() - interval '30 hours', now() from ops.sources`);
 const later = async (): Promise<void> => {
   await query(`update ops.notifications set next_at = clock_timestamp() where status = 'pending'`);
   await checkHealth(outbound(), ['tracker'], [], signal);

@@ -163,10 +163,10 @@ const byName = (
  */
 const edition = 'edition 7';
 
-/** What decides which rows an issue becomes; its words change when the rows would. */
+/** What decides which rows an issue becomes; its text changes when the rows would. */
 export const mappingBy = ({ fieldsById, byRole }: Catalogue, whole: boolean): MappingFingerprint => {
   const fields = [...fieldsById].flatMap(([id, { custom }]) => (custom === true ? [id] : []));
-  return { edition, words: [...byRole].join('; '), whole, ...(whole && { fields }) };
+  return { edition, mapping: [...byRole].join('; '), whole, ...(whole && { fields }) };
 };
 
 /** `story points: Story-Punkte (customfield_10026)`; said where there are any, and always of story points. */
