@@ -217,9 +217,7 @@ with reader as (
 bi as (select nspowner as owner from pg_namespace where nspname = 'bi'),
 settings (name, value) as (values
   ('default_transaction_read_only', 'on'), ('statement_timeout', '60s'), ('idle_in_transaction_session_timeout', '60s'),
-  ('search_path', 'bi'), ('TimeZone', 'UTC'), ('work_mem', '32MB'), ('jit', 'off'),
-  -- Postgres knows no statistics of the columns of security barriers: it would sort rows where a hash takes half the time.
-  ('enable_mergejoin', 'off')
+  ('search_path', 'bi'), ('TimeZone', 'UTC'), ('work_mem', '32MB'), ('jit', 'off')
 ),
 shown as (select * from pg_namespace where nspname = any (schemas)),
 -- What PUBLIC, the login and the roles that it belongs to may do with schemas and with this database, beyond reading.

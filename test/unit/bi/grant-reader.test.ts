@@ -168,14 +168,6 @@ test('a reader is limited', async () => {
   expect(rows).toEqual([limits]);
 });
 
-test('a reader joins by hash: Postgres has no statistics of what it reads', async () => {
-  const client = await as((await grantReader(warehouse, reader('joins'))).url);
-  const { rows } = await client.query(
-    `select name || ' ' || setting as set from pg_settings where name in ('enable_mergejoin', 'jit', 'work_mem') order by name`,
-  );
-  expect(rows.map(({ set }) => set)).toEqual(['enable_mergejoin off', 'jit off', 'work_mem 32768']);
-});
-
 test('granting again changes nothing, or what has changed since; and a login can be removed', async () => {
   const name = reader('again');
   const first = await grantReader(warehouse, name);
