@@ -130,7 +130,8 @@ export async function against(rev: string, turns: Turns): Promise<void> {
   console.log(`| part | here | ${rev} | ratio |\n|---|---|---|---|`);
   for (const [part, sides] of [...taken].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const unit = part === 'e' ? 'peakMb' : 'seconds';
-    const [now, then] = [median(sides.here, unit), median(sides.there, unit)];
+    const now = median(sides.here, unit);
+    const then = median(sides.there, unit);
     console.log(
       `| (${part}) ${unit === 'peakMb' ? 'MB' : 's'} | ${now.toFixed(2)} | ${then.toFixed(2)} | ${(now / then).toFixed(3)} |`,
     );

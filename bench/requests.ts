@@ -63,7 +63,8 @@ export async function measureRequests(
       await tracker.stop();
     }
   };
-  const [single, bulk] = [await read('single'), await read('bulk')];
+  const single = await read('single');
+  const bulk = await read('bulk');
   const figure = (what: keyof Nights, name: string, lists: string, least: number): Figure => {
     const value = sumOf(single[what]) / sumOf(bulk[what]);
     const counts = `${sumOf(single[what])} to ${sumOf(bulk[what])}`;

@@ -13,26 +13,26 @@ export const budgets: Readonly<Record<string, number>> = {
   'toolkit.ts': 33,
   'run.ts': 34,
   'tidemark.js': 64,
-  core: 1406,
-  config: 616,
-  http: 952,
+  core: 1412,
+  config: 620,
+  http: 955,
   reading: 996,
-  'connectors/jira': 1681,
-  'connectors/spotify-ads': 1806,
+  'connectors/jira': 1687,
+  'connectors/spotify-ads': 1812,
   'connectors/dagu': 693,
   'connectors/connector.ts': 78,
-  engine: 2368,
-  load: 1350,
-  queries: 565,
+  engine: 2374,
+  load: 1358,
+  queries: 566,
   bi: 343,
-  warehouse: 921,
+  warehouse: 923,
   embedded: 399,
   runs: 561,
-  scheduler: 593,
-  outbound: 354,
+  scheduler: 595,
+  outbound: 353,
   'server/api': 588,
-  'server/dashboard': 939,
-  cli: 1371,
+  'server/dashboard': 942,
+  cli: 1370,
 };
 
 /** How far a room may grow beyond its budget. */
@@ -42,7 +42,7 @@ const slack = 0.05;
 export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
 
 /** The limit for all of `src` in code lines: issues state their budgets in lines. */
-export const limit = 25_090;
+export const limit = 25_138;
 
 const source = path.resolve(import.meta.dirname, '../src');
 

@@ -177,21 +177,22 @@ test('only the entrance, the embedded server and the connection read the environ
   expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
 });
 
-test('the lint shows where a literal is spread into another', () => {
+test('the lint shows where a literal is spread into another, and where several names are declared from one', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-lint-'));
   onTestFinished(() => fs.rmSync(folder, { recursive: true }));
+  const plugins = ['spread-literal', 'packed-declaration'].map((name) => path.join(root, `.ci/${name}.grit`));
   const texts = {
-    'biome.json': JSON.stringify({ plugins: [path.join(root, '.ci/spread-literal.grit')] }),
+    'biome.json': JSON.stringify({ plugins }),
     'object.ts': 'export const a = 1;\nexport const b = { ...{ a }, c: 2 };\n',
     'array.ts': 'export const a = [...[1, 2], 3];\n',
     'plain.ts': 'export const a = (b: object) => ({ ...b, ...(b ? { c: 1 } : {}), ...Object({ d: 2 }) });\n',
+    'names.ts': 'export const [a, b] = [1, 2];\n',
+    'first.ts': 'export const [a] = [...new Set([1])];\nexport const [b, c] = Object.keys({});\n',
   };
   for (const [name, text] of Object.entries(texts)) fs.writeFileSync(path.join(folder, name), text);
   const biome = path.join(root, 'node_modules/.bin/biome');
   const lint = spawnSync(biome, ['lint', '--reporter=github', '.'], { cwd: folder, encoding: 'utf8' });
   const places = [...lint.stdout.matchAll(/title=plugin,file=([^,]*),line=(\d+)/g)];
-  expect(places.map(([, file = '', line]) => `${path.basename(file)}:${line}`).sort()).toEqual([
-    'array.ts:1',
-    'object.ts:2',
-  ]);
+  const shown = places.map(([, file = '', line]) => `${path.basename(file)}:${line}`);
+  expect(shown.sort()).toEqual(['array.ts:1', 'names.ts:1', 'object.ts:2']);
 });

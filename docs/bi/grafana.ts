@@ -240,7 +240,8 @@ const variable = (name: string, query: string) => ({
 
 /** Panels from left to right; a full row begins the next. */
 function placed(panels: readonly Panel[]): readonly object[] {
-  let [x, y] = [0, 0];
+  let x = 0;
+  let y = 0;
   return panels.map((panel, index) => {
     const h = panel.type === 'stat' ? 4 : 8;
     if (x + panel.width > 24) x = 0;

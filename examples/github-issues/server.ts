@@ -31,7 +31,8 @@ const orderOf = (query: URLSearchParams, byCursor: boolean) => {
 
 /** One page of a list. A cursor names the last row before it, so a change meanwhile shifts no other row. */
 const list = (url: URL, all: readonly Row[], paging: 'cursor' | 'number'): Answer => {
-  const [query, byCursor] = [url.searchParams, paging === 'cursor'];
+  const query = url.searchParams;
+  const byCursor = paging === 'cursor';
   const whole = (name: string, otherwise: number) =>
     Math.max(0, Math.floor(Number(query.get(name)))) || otherwise;
   const size = Math.min(100, whole('per_page', 30));
@@ -111,7 +112,9 @@ export const startGitHub = async ({
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const world = new World(url, issues, seed);
-  let [used, reset, recent] = [0, 0, [] as number[]];
+  let used = 0;
+  let reset = 0;
+  let recent = [] as number[];
 
   const refusal = (authorization = ''): Answer | undefined => {
     const now = world.now();

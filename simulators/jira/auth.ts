@@ -10,7 +10,8 @@ export type Caller =
   | { readonly who: 'refused'; readonly answer: Answer };
 
 const same = (a: string, b: string): boolean => {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
   return left.length === right.length && timingSafeEqual(left, right);
 };
 

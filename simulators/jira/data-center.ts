@@ -163,7 +163,8 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
 
   const search = (body: Members, call: Call): Answer => {
     const { jql = '', fields = ['*navigable'], expand = [], startAt = 0, maxResults = 50 } = body;
-    const [wanted, expanded] = [stringsOf(fields), stringsOf(expand)];
+    const wanted = stringsOf(fields);
+    const expanded = stringsOf(expand);
     if (wanted === undefined || expanded === undefined)
       throw dialect.refused(
         400,
@@ -222,7 +223,8 @@ export const dataCenterRoutes = (site: Site, cloud: readonly Route[]): readonly 
       return dialect.json(shown.map((one) => written(entities.projectListed(one, expand), false)));
     }),
     get('user', (call) => {
-      const [key, username] = [call.query.get('key'), call.query.get('username')];
+      const key = call.query.get('key');
+      const username = call.query.get('username');
       const found = [...state.users.values()].find(
         (one) => one.accountId === key || nameOf(one) === username,
       );

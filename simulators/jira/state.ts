@@ -471,7 +471,8 @@ export class TrackerState {
 
   /** Moves a worklog to another issue: both are updated, and so is the worklog. */
   moveWorklog(idOrKey: string, worklogId: string, otherIdOrKey: string): void {
-    const [issue, other] = [this.issue(idOrKey), this.issue(otherIdOrKey)];
+    const issue = this.issue(idOrKey);
+    const other = this.issue(otherIdOrKey);
     const found = need(
       issue.worklogs.find((one) => one.id === worklogId),
       `worklog ${worklogId}`,

@@ -184,9 +184,11 @@ function spanOf(
   granularity: Asked['granularity'],
 ): { from: number; to: number } {
   const refuse = (message: string) => site.refused(400, message, 'ILLEGAL.REPORT_DATES');
-  const [first, last] = [query.get('report_start'), query.get('report_end')];
+  const first = query.get('report_start');
+  const last = query.get('report_end');
   if (granularity === 'LIFETIME' && first === null && last === null) return { from: 0, to: 0 };
-  const [from, end] = [instantOf(first), instantOf(last)];
+  const from = instantOf(first);
+  const end = instantOf(last);
   if (from === undefined || end === undefined)
     throw refuse('report_start and report_end must be whole hours in UTC, as 2026-01-31T00:00:00Z');
   if (end < from) throw refuse('report_end lies before report_start');

@@ -84,7 +84,8 @@ const spanOf = (body: Body, granularity: Job['granularity']): { from: number; to
   const { report_start: first, report_end: last } = body;
   if (first === undefined && last === undefined && granularity === 'LIFETIME')
     return { from: 0, to: Number.POSITIVE_INFINITY };
-  const [from, end] = [Date.parse(String(first)), Date.parse(String(last))];
+  const from = Date.parse(String(first));
+  const end = Date.parse(String(last));
   if (Number.isNaN(from) || Number.isNaN(end)) return 'report_start and report_end are required for DAY';
   if (end < from) return 'report_end lies before report_start';
   if (end - from > 365 * day) return 'at most 365 days';

@@ -88,7 +88,8 @@ export function page<T>(site: Site, call: Call, listed: Listed<T>, all: readonly
   // What is equal stays in the order in which it was made, or the other way round.
   const order = (a: T, b: T): number => {
     if (sort === undefined) return 0;
-    const [x, y] = [sort(a), sort(b)];
+    const x = sort(a);
+    const y = sort(b);
     return x < y ? -1 : x > y ? 1 : 0;
   };
   found.sort(order);

@@ -87,7 +87,8 @@ function correct(state: AdsState, ad: Ad, at: number, sums: Sums): void {
 
 /** What of a day is played from one minute of it to another. Parts that follow each other add up to the day, people excepted. */
 function partOf(sums: Sums, from: number, to: number): Sums | undefined {
-  const [a, b] = [playedBy(from), playedBy(to)];
+  const a = playedBy(from);
+  const b = playedBy(to);
   if (b <= a) return undefined;
   const part = (total: number): number => Math.floor((total * b) / whole) - Math.floor((total * a) / whole);
   const money = (total: bigint): bigint =>

@@ -77,7 +77,8 @@ function notify(from: Variables) {
 
 /** Proxies by scheme of the target. They are secrets: an address may hold a password. */
 function proxies(from: Variables) {
-  const [http, https] = [proxy(from, 'HTTP_PROXY'), proxy(from, 'HTTPS_PROXY')];
+  const http = proxy(from, 'HTTP_PROXY');
+  const https = proxy(from, 'HTTPS_PROXY');
   const except = from
     .value('NO_PROXY', z.string().default(''))
     .split(/[\s,]+/)

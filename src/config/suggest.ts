@@ -12,7 +12,9 @@ function distance(a: string, b: string): number {
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];
     for (const [j, other] of [...b].entries()) {
-      const [left = 0, above = 0, corner = 0] = [next[j], row[j + 1], row[j]];
+      const left = next[j] ?? 0;
+      const above = row[j + 1] ?? 0;
+      const corner = row[j] ?? 0;
       next.push(Math.min(left + 1, above + 1, corner + Number(letter !== other)));
     }
     row = next;

@@ -61,7 +61,8 @@ export class Variables {
   /** As `text`, or the content of the file that NAME_FILE names. A file that cannot be read is a problem. */
   secret(name: string): string | undefined {
     for (const texts of this.#layers) {
-      const [value, file] = [textIn(texts, name), textIn(texts, `${name}_FILE`)];
+      const value = textIn(texts, name);
+      const file = textIn(texts, `${name}_FILE`);
       if (value && file) this.problem(name, `both ${name} and ${name}_FILE are set; keep one`);
       if (value) return value;
       if (file) return this.file(`${name}_FILE`, path.resolve(this.cwd, file));

@@ -1,7 +1,12 @@
 /** Finds the source bytes of one element of a JSON document, without parsing the rest: what a reject keeps. */
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
-const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d];
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+const openArray = 0x5b;
+const closeArray = 0x5d;
 
 /** Steps from the root of a document to a value in it: keys of objects and places in lists. */
 export type JsonPath = readonly (string | number)[];

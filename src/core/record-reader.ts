@@ -148,7 +148,8 @@ export class Reading {
 
   /** What a mapped record says besides its rows: notes, and parts that are rejected by themselves. */
   remarks(): Pick<Mapped, 'notes' | 'badParts'> {
-    const [notes, badParts] = [this.notes(), this.#badParts];
+    const notes = this.notes();
+    const badParts = this.#badParts;
     return { ...(notes.length > 0 && { notes }), ...(badParts && { badParts }) };
   }
 

@@ -39,7 +39,8 @@ export async function withRun(
   const { source, trigger, version, observe } = deps;
   const { db, pool } = deps.warehouse;
   const pipeline = source.name;
-  const [ending, grace] = [new AbortController(), new AbortController()];
+  const ending = new AbortController();
+  const grace = new AbortController();
   const sourceId = await beginning(deps, () => registerSource(db, source, excludedOf(deps)));
   const times = { ...usualTimes, until: grace.signal };
   const lease = await beginning(deps, () => takeLease(pool, pipeline, times));

@@ -94,7 +94,9 @@ function write(of: StreamRun, sql: string, ...more: string[]) {
     const { rows } = await session.client.query<WrittenCounts>(sql, [of.sourceId, of.runId, ...more]);
     const sum = (what: 'inserted' | 'updated' | 'deleted'): number =>
       rows.reduce((all, row) => all + Number(row[what] ?? 0), 0);
-    const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
+    const inserted = sum('inserted');
+    const updated = sum('updated');
+    const deleted = sum('deleted');
     const counts = { ...noCounts, received: inserted + updated, inserted, updated };
     if (inserted + updated + deleted > 0) await countBatch(session, of, of.stream.name, { counts, deleted });
     return rows;

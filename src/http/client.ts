@@ -54,7 +54,8 @@ export const createHttp = (options: HttpOptions): Http => {
   });
   /** What a good answer says about the next ones. A wait beyond the bound is left to the 429 of the next request. */
   const heed = (request: Request, headers: Headers): void => {
-    const [quietMs, pace] = [usedUpMs(headers, wall()), paceOf(headers, wall())];
+    const quietMs = usedUpMs(headers, wall());
+    const pace = paceOf(headers, wall());
     const about = isOfEndpoint(headers) ? request : undefined;
     if (quietMs !== undefined && quietMs <= policy.retryAfterMaxMs) limiter.pause(quietMs, about);
     if (pace !== undefined) limiter.slow(pace, about);

@@ -39,8 +39,11 @@ export interface Pace {
   readonly forMs: number;
 }
 
-/** Without numbers, and the most that a request is held back before a limit is used up. */
-const [pace, mostSpacingMs] = [{ spacingMs: 100, forMs: 10_000 }, 1_000];
+/** Without numbers. */
+const pace = { spacingMs: 100, forMs: 10_000 };
+
+/** The most that a request is held back before a limit is used up. */
+const mostSpacingMs = 1_000;
 
 /**
  * The pace for what is left of a limit, where that is a fifth of it or less: `X-RateLimit-NearLimit` says the same
@@ -86,7 +89,8 @@ const tightestIn = (limits: string, policies: string): RemainingLimit => {
   const quotas = new Map(policies.split(',').map((item) => [nameOf(item), numberIn(item, 'q')]));
   const found = limits.split(',').map((item) => {
     const seconds = numberIn(item, 't');
-    const [limit, remaining] = [quotas.get(nameOf(item)), numberIn(item, 'r')];
+    const limit = quotas.get(nameOf(item));
+    const remaining = numberIn(item, 'r');
     return { limit, remaining, resetMs: seconds === undefined ? undefined : seconds * 1000 };
   });
   const left = ({ remaining = Number.POSITIVE_INFINITY, limit = 1 }: RemainingLimit): number =>

@@ -146,7 +146,8 @@ export class Batch {
    * Throws as `add`.
    */
   digest(mapped: Mapped): bigint {
-    const [bytes, spans] = [this.writer.length, this.spans.length];
+    const bytes = this.writer.length;
+    const spans = this.spans.length;
     const { hash } = this.#encode(mapped, {});
     this.#undo(bytes, spans);
     return hash;
@@ -162,7 +163,8 @@ export class Batch {
   add(mapped: Mapped, fetchedAt: Instant, besides: Besides = {}): void {
     const { nested = noRows, lacking = noNames, rejectPart } = besides;
     const { table } = this.stream;
-    const [bytes, spans] = [this.writer.length, this.spans.length];
+    const bytes = this.writer.length;
+    const spans = this.spans.length;
     const firstSpan = spans / 3;
     const encoded = this.#encode(mapped, nested);
     const { keyText, hash: ofContent, delivered, hasNested, notes = [] } = encoded;

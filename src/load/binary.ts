@@ -220,7 +220,9 @@ export class BinaryWriter {
     const scale = dot < 0 ? 0 : text.length - dot - 1;
     if (point === start || dot === text.length - 1 || Math.max(point - start, scale) > mostDigits)
       return false;
-    let [end, value, lacks] = [0, 0, (point - start) % 4 || 4];
+    let end = 0;
+    let value = 0;
+    let lacks = (point - start) % 4 || 4;
     for (let at = start; at < text.length; at += 1) {
       if (at === dot) continue;
       const digit = text.charCodeAt(at) - 0x30;

@@ -123,7 +123,8 @@ class RowWriter {
 
   /** What became of the records. A part that was rejected counts as a record of its own. */
   loaded({ received, deduplicated, rejects }: Batch, parts: number): Loaded {
-    const [superseded, rejected] = [this.#outdated.size, rejects.length + parts];
+    const superseded = this.#outdated.size;
+    const rejected = rejects.length + parts;
     const counts = { ...this.#counts, superseded, received: received + parts, rejected };
     counts.deduplicated += deduplicated;
     const { spared, ...outcome } = this.#outcome;

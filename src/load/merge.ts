@@ -72,7 +72,8 @@ function isLater({ late, runId }: Merge): RawBuilder<unknown> {
 /** True where the staged row may replace the row `t`. */
 function wins({ order = '', entity }: Table, merge: Merge): RawBuilder<unknown> {
   if (merge.force) return sql`true`;
-  const [mine, theirs] = [sql.id('excluded', order), sql.id('t', order)];
+  const mine = sql.id('excluded', order);
+  const theirs = sql.id('t', order);
   const later = isLater(merge);
   const notOlder = order === '' ? later : sql`(${theirs} < ${mine} or (${theirs} = ${mine} and ${later}))`;
   if (!entity) return notOlder;
@@ -121,7 +122,8 @@ function childSource({ batch, merge }: LoadTask, { child, bit }: StagedChild): S
 async function upsert({ session, merge }: LoadTask, sources: readonly StagedRows[]) {
   const parts = sources.flatMap(({ layout, from, syncedAt, wins: winning }, at) => {
     const { table, key, rest } = layout;
-    const [found, written] = [sql.id(`found${at}`), sql.id(`written${at}`)];
+    const found = sql.id(`found${at}`);
+    const written = sql.id(`written${at}`);
     const assigned = [...rest, '_synced_at', '_run_id'];
     const set = assigned.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`);
     if (table.entity) set.push(sql`_deleted_at = null`);

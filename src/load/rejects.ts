@@ -64,7 +64,8 @@ export async function resolveScope(task: LoadTask, { equal, days }: Scope): Prom
  */
 export async function resolveRejects(task: LoadTask, read: Batch['names']): Promise<void> {
   if (read.length === 0) return;
-  const [names, parts] = [read.map(([name]) => withoutNul(name)), read.map(([, part]) => part)];
+  const names = read.map(([name]) => withoutNul(name));
+  const parts = read.map(([, part]) => part);
   const isRead = sql`(record_key, part) in (select * from unnest(${names}::text[], ${parts}::text[]))`;
   await resolve(task, sql`record_key <> '' and ${isRead} and (part = '' or last_seen_at <> now())`);
 }

@@ -141,7 +141,8 @@ export const isInTrouble = (stream: StreamState): boolean => trouble(stream, new
 
 function freshness(streams: readonly StreamState[]): string {
   const number = (kind: StreamState['freshness']) => streams.filter((each) => each.freshness === kind).length;
-  const [absent, excluded] = [number('unavailable'), number('excluded')];
+  const absent = number('unavailable');
+  const excluded = number('excluded');
   const aside = [
     absent === 0 ? '' : `, ${count(absent)} not available from the source`,
     excluded === 0 ? '' : `, ${count(excluded)} excluded`,

@@ -37,7 +37,9 @@ export async function handleJob(deps: WorkerDeps, job: QueueJob, ending: AbortSi
   const claimed = await write((db) => claim(db, job, name));
   if (claimed === undefined) return;
   const { id, ask, trigger, done } = claimed;
-  const [stop, over, log] = [new AbortController(), new AbortController(), openLog(warehouse.db, id)];
+  const stop = new AbortController();
+  const over = new AbortController();
+  const log = openLog(warehouse.db, id);
   const { observe, runs, idleMs } = follow(warehouse.db, id, log);
   job.signal.onabort = () => stop.abort(new Fenced('another worker has taken the request over'));
   const renew = setTimeout(() => stop.abort(new Interrupted('it goes on as another job')), longestMs).unref();

@@ -64,7 +64,8 @@ export function targetOf(text: string, env: Env = process.env): Target {
   const given = conninfoOf(text, env);
   const { user = os.userInfo().username, dbname: database = user, target_session_attrs = 'any' } = given;
   const { sslmode = given.sslrootcert === 'system' ? 'verify-full' : 'prefer', application_name } = given;
-  const [mode, rounds] = [modes[sslmode], demands[target_session_attrs]];
+  const mode = modes[sslmode];
+  const rounds = demands[target_session_attrs];
   if (!mode) throw wrong(`sslmode is one of ${Object.keys(modes).join(', ')}`);
   if (!rounds) throw wrong(`target_session_attrs is one of ${Object.keys(demands).join(', ')}`);
   // As in libpq at least 2; 0 and what is no number wait for as long as usual.
@@ -94,7 +95,8 @@ export function targetOf(text: string, env: Env = process.env): Target {
 const sockets = ['/var/run/postgresql', '/tmp'] as const;
 
 function placesOf({ host: hosts = '', port: ports = '' }: Conninfo): readonly HostAndPort[] {
-  const [names, numbers] = [hosts.split(','), ports.split(',')];
+  const names = hosts.split(',');
+  const numbers = ports.split(',');
   if (numbers.length !== 1 && numbers.length !== names.length)
     throw wrong(`it names ${names.length} hosts and ${numbers.length} ports`);
   return names.map((name, at) => {

@@ -118,7 +118,8 @@ const indexName = (table: string, on: string): string =>
  */
 function statements(table: Made, exists: boolean): string {
   const name = quoted(table.name);
-  const [columns, indexes] = [Object.entries(table.columns), Object.entries(table.indexes)];
+  const columns = Object.entries(table.columns);
+  const indexes = Object.entries(table.indexes);
   const key = `primary key (${table.key.map(id).join(', ')})`;
   const by = table.partitions ? ` partition by range (${id(table.partitions.by)})` : '';
   const added = (is: Column): Column => (is.defaultSql === undefined ? is.nullable() : is);

@@ -29,7 +29,8 @@ test.each(dialects)('what hangs on an issue changes and goes with it ($name)', a
   state.deleteComment(commented, first.id);
   state.editComment(commented, second.id, 'Edited');
   const worked = issueWith((one) => one.worklogs.length === 0);
-  const [edited, removed] = [state.addWorklog(worked, 60), state.addWorklog(worked, 120)];
+  const edited = state.addWorklog(worked, 60);
+  const removed = state.addWorklog(worked, 120);
   expect((await sync()).deleted).toBeGreaterThanOrEqual(3);
   for (const table of ['issue_labels', 'issue_components', 'issue_versions'])
     expect(await rig.rows(`select 1 from tracker.${table} where issue_id = $1`, [filled])).toEqual([]);

@@ -91,7 +91,8 @@ describe('why names the slice that wrote an issue', () => {
     const rig = await large();
     try {
       await rig.sync(issues);
-      const [first, second] = [await whyOf(rig, 'issues', '10001'), await whyOf(rig, 'issues', '10002')];
+      const first = await whyOf(rig, 'issues', '10001');
+      const second = await whyOf(rig, 'issues', '10002');
       rig.tracker.clock.advance(minute);
       rig.tracker.state.update('10002', { summary: 'changed' });
       await rig.sync(issues);

@@ -8,14 +8,13 @@ import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 const always = { times: Number.POSITIVE_INFINITY };
 const issues = { streams: ['issues'] };
 const succeeded = { status: 'succeeded' };
-const [boards, boardSprints] = ['/rest/agile/1.0/board', '/rest/agile/1.0/board/{id}/sprint'];
+const boards = '/rest/agile/1.0/board';
+const boardSprints = '/rest/agile/1.0/board/{id}/sprint';
 const sprintIssues = '/rest/agile/1.0/sprint/{id}/issue';
 const members = '/rest/api/3/group/member';
-const [groups, statuses, priorities] = [
-  '/rest/api/3/group/bulk',
-  '/rest/api/3/status',
-  '/rest/api/3/priorityscheme',
-];
+const groups = '/rest/api/3/group/bulk';
+const statuses = '/rest/api/3/status';
+const priorities = '/rest/api/3/priorityscheme';
 
 let rig: Rig;
 const open = async (options: TrackerOptions = {}): Promise<Rig['tracker']> => {

@@ -19,7 +19,8 @@ const asked = (rig: Rig, from = 0) => {
 };
 
 test('the search gives the issues that the lists of sprints give, in fewer requests', async () => {
-  const [bySearch, byLists] = [await testRig(site), await testRig(site)];
+  const bySearch = await testRig(site);
+  const byLists = await testRig(site);
   const refused = readListsOfSprints(byLists);
   for (const rig of [bySearch, byLists]) {
     // One sprint of more than a page of its list.

@@ -7,10 +7,8 @@ import { type Rig, readListsOfSprints, testRig } from '../support/rig.ts';
 
 const day = 86_400_000;
 const always = { times: Number.POSITIVE_INFINITY };
-const [boardSprints, sprintIssues] = [
-  '/rest/agile/1.0/board/{id}/sprint',
-  '/rest/agile/1.0/sprint/{id}/issue',
-];
+const boardSprints = '/rest/agile/1.0/board/{id}/sprint';
+const sprintIssues = '/rest/agile/1.0/sprint/{id}/issue';
 const succeeded = { status: 'succeeded' };
 const unchanged = { status: 'succeeded', counts: { inserted: 0, updated: 0 } };
 

@@ -33,7 +33,8 @@ const sync = async (rig: Rig) => {
   const report = await rig.sync(issues);
   const paths = rig.tracker.log.slice(from).map(({ path }) => path);
   const count = (end: RegExp): number => paths.filter((path) => end.test(path)).length;
-  const [updated, list] = [count(/\/worklog\/updated$/), count(/\/worklog\/list$/)];
+  const updated = count(/\/worklog\/updated$/);
+  const list = count(/\/worklog\/list$/);
   return { status: report.status, updated, list, single: count(/\/issue\/\d+\/worklog$/) };
 };
 
@@ -50,7 +51,8 @@ const addToEach: Write = (state, ids) => {
 /** Two sites with thirty issues of four worklogs each, both synced: with and without the feed. */
 const twoSites = async (options: Parameters<typeof testRig>[0]) => {
   const site = { ...options, issues: 80, embedded };
-  const [fed, single] = [await testRig(site), await testRig(site)];
+  const fed = await testRig(site);
+  const single = await testRig(site);
   const both = [fed, single];
   const ids = [...fed.tracker.oracle().issues.values()]
     .flatMap(({ id, deleted, worklogs }) => (deleted || worklogs.length > 2 ? [] : [id]))
@@ -66,7 +68,8 @@ const twoSites = async (options: Parameters<typeof testRig>[0]) => {
   const without = single.tracker.script.at({ ...feed(single, 'updated'), ...always }, status(404));
   /** Both are synced and hold the same. Gives the requests for worklogs. */
   const compare = async () => {
-    const [requests, old] = [await sync(fed), await sync(single)];
+    const requests = await sync(fed);
+    const old = await sync(single);
     expect([requests.status, old.status]).toEqual(['succeeded', 'succeeded']);
     expect(await rows(fed)).toEqual(await rows(single));
     return { requests, old };

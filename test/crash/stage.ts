@@ -76,7 +76,9 @@ export async function crash(stage: Stage, cuts: readonly Cut[], counting: () => 
   const name = await stage.fresh();
   const warehouse = await connect(databaseUrl(name), { max: 1 });
   const wrong: string[] = [];
-  let [kills, messages, isOver] = [0, 0, false];
+  let kills = 0;
+  let messages = 0;
+  let isOver = false;
   try {
     for (const cut of cuts) {
       const { at, ended } = await killed(stage, name, cut, counting);

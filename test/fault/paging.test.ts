@@ -272,7 +272,8 @@ test('P25: issues that move between sprints during the read are in the right one
   await open();
   const sprintPath = '/rest/agile/1.0/sprint/{id}/issue';
   const { state } = rig.tracker;
-  const [one, two] = [state.addSprint(1), state.addSprint(1)];
+  const one = state.addSprint(1);
+  const two = state.addSprint(1);
   const ids = inKeyOrder().slice(0, 6);
   for (const [place, id] of ids.entries())
     state.update(id, { sprintIds: [place % 2 === 0 ? one.id : two.id] });

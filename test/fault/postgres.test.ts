@@ -248,7 +248,8 @@ test('D7: a disk that is full fails the run, the server stays up, and with space
 test('D8: after a deadlock with another client the whole transaction is done again', async () => {
   await rig.sync(issues);
   const ids = [...rig.tracker.oracle().issues.keys()].sort((a, b) => Number(a) - Number(b));
-  const [first = '', last = ''] = [ids[0], ids.at(-1)];
+  const first = ids[0] ?? '';
+  const last = ids.at(-1) ?? '';
   rig.tracker.clock.advance(60_000);
   for (const id of ids) rig.tracker.state.update(id, { summary: `Changed ${id}` });
   const human = await otherClient();

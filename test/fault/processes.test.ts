@@ -186,7 +186,8 @@ describe('X12: backfills', () => {
   test('of the future are empty, of ten years are whole, and of no time at all are refused', async () => {
     await open({ issues: 40 });
     const window = (from: string, to: string) => ({ from: new Date(from), to: new Date(to) });
-    const [future, decade] = [window('2040-01-01', '2041-01-01'), window('2017-01-01', '2027-01-01')];
+    const future = window('2040-01-01', '2041-01-01');
+    const decade = window('2017-01-01', '2027-01-01');
     expect(await rig.backfill(future)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
     expect(await rig.backfill(decade)).toMatchObject({ status: 'succeeded', counts: { inserted: 40 } });
     // Before anything is asked or written.

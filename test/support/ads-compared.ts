@@ -103,7 +103,8 @@ export async function adsHalves(
           ([part, some]) => [part, textOf(some, columns)] as const,
         ),
       );
-    const [old, young] = [parts(before?.rows ?? []), parts(now.rows)];
+    const old = parts(before?.rows ?? []);
+    const young = parts(now.rows);
     const there = parts((await stored(rows, table, columns)).filter((row) => !beside(table, row)));
     for (const [part, text] of there)
       if (old.get(part) !== text && young.get(part) !== text)

@@ -135,7 +135,8 @@ async function revisionsTell(rows: Rows, one: Revised, before: Before): Promise<
   const told = Map.groupBy(await since(rows, one, before), ({ key }) => key);
   const lines: string[] = [];
   for (const key of new Set([...old.keys(), ...now.keys()])) {
-    const [was, is] = [old.get(key), now.get(key)];
+    const was = old.get(key);
+    const is = now.get(key);
     const revisions = told.get(key) ?? [];
     told.delete(key);
     if (revisions.length === 0 && was?.numbers === is?.numbers) continue;
@@ -143,7 +144,8 @@ async function revisionsTell(rows: Rows, one: Revised, before: Before): Promise<
       if (revisions.length > 0) lines.push(`${into} ${key}: told of a time that was read for the first time`);
       continue;
     }
-    const [from, to] = [cellsOf(was?.numbers), cellsOf(is?.numbers)];
+    const from = cellsOf(was?.numbers);
+    const to = cellsOf(is?.numbers);
     columns.forEach((metric, place) => {
       const ofMetric = revisions.filter((revision) => revision.metric === metric);
       lines.push(...chained(`${into} ${key} ${metric}`, from[place] ?? null, to[place] ?? null, ofMetric));

@@ -28,7 +28,8 @@ export async function staleFacts(rowsOf: Rows): Promise<readonly string[]> {
   const kept = await factsIn(rowsOf);
   await rowsOf('select tracker.derive_all()');
   const made = await factsIn(rowsOf);
-  const [before, after] = [new Set(kept), new Set(made)];
+  const before = new Set(kept);
+  const after = new Set(made);
   return [
     ...kept.filter((line) => !after.has(line)).map((line) => `kept ${line}`),
     ...made.filter((line) => !before.has(line)).map((line) => `made ${line}`),

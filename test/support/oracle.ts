@@ -72,7 +72,8 @@ function wrongIn({ key, rows, alsoFine }: Compared, stored: readonly Cells[]): r
     const found: Cells | undefined = actual.get(name);
     if (found === undefined) return [`${name}: missing`];
     return Object.entries(row).flatMap(([column, value]) => {
-      const [is, should] = [canonical(found[column]), canonical(value)];
+      const is = canonical(found[column]);
+      const should = canonical(value);
       return is === should ? [] : [`${name}: ${column} is ${is}, should be ${should}`];
     });
   });
@@ -356,13 +357,12 @@ function lists(
 ) {
   const where = noneOf('issue_id', ignored);
   const whole = (of: (issue: Issue) => readonly unknown[]) => {
-    const [cut, complete] = [
-      issues.filter((issue) => bare && of(issue).length > 20),
-      issues.filter((issue) => !bare || of(issue).length <= 20),
-    ];
+    const cut = issues.filter((issue) => bare && of(issue).length > 20);
+    const complete = issues.filter((issue) => !bare || of(issue).length <= 20);
     return { complete, where: noneOf('issue_id', [...ignored, ...cut]) };
   };
-  const [comments, worklogs] = [whole((issue) => issue.comments), whole((issue) => issue.worklogs)];
+  const comments = whole((issue) => issue.comments);
+  const worklogs = whole((issue) => issue.worklogs);
   const authored = (one: Comment | Worklog): Cells => ({
     id: Number(one.id),
     author_id: one.authorId,

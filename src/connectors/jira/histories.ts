@@ -8,7 +8,8 @@ import { post } from './lists.ts';
 const endpoint = '/rest/api/3/changelog/bulkfetch';
 const logsOf = listNamed(endpoint, 'issueChangeLogs');
 const historiesOf = listNamed(endpoint, 'changeHistories');
-const [issueOf, idOf] = [idBy('issueId'), idBy('id')];
+const issueOf = idBy('issueId');
+const idOf = idBy('id');
 
 /** Each with its issue. They come by time, and issue by issue on each page: an issue may be on several. */
 const changesOf = (body: Json): readonly Json[] =>

@@ -27,7 +27,8 @@ const leastIssues = 4;
 /** Ids of worklogs by their issue. */
 type IdsByIssue = ReadonlyMap<string, readonly string[]>;
 
-const [issueOf, idOf] = [idBy('issueId'), idBy('id')];
+const issueOf = idBy('issueId');
+const idOf = idBy('id');
 
 /**
  * For one run: what the feed named is kept. Gives no walk where the issues' own lists are about as few requests, nor in

@@ -133,7 +133,8 @@ const planOf = (header: readonly string[]): readonly CsvColumn[] => {
   return lastPlan;
 };
 
-const [zero, point] = [0x30, 0x2e];
+const zero = 0x30;
+const point = 0x2e;
 
 /** The value of a whole number of at most 15 digits at `[from, to)` of a text, e.g. `1115` or `1115.0`; -1 for anything else. */
 const wholeIn = (text: string, from: number, to: number): number => {

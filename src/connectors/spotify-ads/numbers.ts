@@ -79,7 +79,8 @@ const plain = (digits: string, isWhole: boolean): string | undefined => {
   if (point !== undefined)
     return isGrouped && point === ',' ? undefined : `${whole || '0'}${rest && `.${rest}`}`;
   const at = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
-  const [left, right] = [digits.slice(0, at), digits.slice(at + 1)];
+  const left = digits.slice(0, at);
+  const right = digits.slice(at + 1);
   // The last separator is the decimal one where it differs from those before it.
   const isDecimal = at > 0 && /^\d+$/.test(right) && grouped.test(left) && !left.includes(digits.charAt(at));
   return isDecimal ? `${left.replace(/\D/g, '')}.${right}` : undefined;

@@ -123,7 +123,8 @@ function intoBatch(
       if (!(error instanceof BadData)) throw error;
       const about = unlessBad(() => stream.keyOf?.(record, slice));
       const row = about instanceof BadData ? undefined : about;
-      const [key, payload] = [reading.id(record), reading.bytes(record, page)];
+      const key = reading.id(record);
+      const payload = reading.bytes(record, page);
       const { code, field } = error;
       const message =
         stage === 'encode' ? `${error.message} (record ${key || 'without a key'})` : error.message;

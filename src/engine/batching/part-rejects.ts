@@ -24,6 +24,7 @@ export const partRejected = (bad: BadBytes, key: string, record: Element, slice:
 export const bytesIn = ({ part }: BadPart, records: readonly Element[]): Buffer | undefined => {
   const found = records.find(({ record }) => pathOf(record, part) !== undefined);
   if (found === undefined) return undefined;
-  const [path, bytes] = [pathOf(found.source, part), found.bytes()];
+  const path = pathOf(found.source, part);
+  const bytes = found.bytes();
   return (path && valueSlice(bytes, path)) ?? bytes;
 };

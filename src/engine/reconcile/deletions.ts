@@ -43,7 +43,8 @@ export async function markDeleted(reconciling: Reconciling) {
   // The canaries of both rounds enclose the first one: an outage that began after them does not count.
   await ask(reconciling, answers.missing.splice(0), most, answers);
   await setTombstones(reconciling, answers.missing, true);
-  const [listed, unsure] = [answers.listed.length, answers.unsure.length];
+  const listed = answers.listed.length;
+  const unsure = answers.unsure.length;
   const left = `${stream.name}: ${plural(listed, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`;
   if (listed > 0) tell(reconciling, 'warn', left);
   const doubt = `${stream.name}: ${plural(unsure, 'row')} can no longer be seen, but they are closed to the account, or no other row of their kind can be seen either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no reconciliation can tell`;

@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadVocabulary, reading } from './reading.ts';
 
-const [spring, winter] = ['0a1b2c3d-0000-4000-8000-00000000000a', '0a1b2c3d-0000-4000-8000-00000000000b'];
+const spring = '0a1b2c3d-0000-4000-8000-00000000000a';
+const winter = '0a1b2c3d-0000-4000-8000-00000000000b';
 
 const { insert, read, shows } = reading(async () => {
   await loadVocabulary(insert);

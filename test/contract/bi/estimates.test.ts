@@ -4,7 +4,8 @@ import { changeColumns, loadVocabulary, reading } from './reading.ts';
 
 /** Story points of an issue are the first filled of the fields that hold them: in history, at each moment. */
 
-const [own, estimate] = ['customfield_10026', 'customfield_10016'];
+const own = 'customfield_10026';
+const estimate = 'customfield_10016';
 
 let history = 0;
 /** A change of a field's number; null: empty. */

@@ -36,7 +36,8 @@ const differing = [
 );
 
 const of = (...values: readonly (string | number)[]) => fc.constantFrom(...values);
-const [spring, winter] = ['0a1b2c3d-0000-4000-8000-00000000000a', '0a1b2c3d-0000-4000-8000-00000000000b'];
+const spring = '0a1b2c3d-0000-4000-8000-00000000000a';
+const winter = '0a1b2c3d-0000-4000-8000-00000000000b';
 const ids = [spring, winter];
 const keys = ['AB-1', 'AB-2', 'CD-1', 'CD-2'];
 const tracker = of(1, 2);

@@ -185,7 +185,8 @@ describe('a level without rows on days on which others have numbers is noted', (
     rig = await openAdsRig(small);
     await rig.sync({ streams });
     expect(noted()).toEqual([]);
-    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    const from = new Date('2026-06-10T00:00:00Z');
+    const to = new Date('2026-06-15T00:00:00Z');
     for (const level of ['AD_ACCOUNT', 'CAMPAIGN', 'AD', 'backfill of AD']) {
       const before = noted().length;
       const isOf = ({ query }: LoggedRequest) => level.endsWith(query.entity_type ?? 'none');
@@ -235,7 +236,8 @@ describe('a list that had records is requested again before it counts as empty',
     return row?.rows ?? 0;
   };
   const read = (stream: string) => {
-    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    const from = new Date('2026-06-10T00:00:00Z');
+    const to = new Date('2026-06-15T00:00:00Z');
     const isReport = stream === 'report_daily';
     return isReport ? rig.backfill({ from, to, streams: [stream] }) : rig.sync({ streams: [stream] });
   };

@@ -332,7 +332,8 @@ describe('an account that is closed to us', () => {
     for (let night = 0; night < 2; night += 1) {
       clock.advance(day);
       if (night === 1) state.deleteAudience(gone?.id ?? '');
-      const [requests, held] = [log.length, (await lines(dailyQuery)).length];
+      const requests = log.length;
+      const held = (await lines(dailyQuery)).length;
       const report = await rig.sync({ streams });
       expect(report).toMatchObject({ status: 'partly_failed', deleted: night });
       expect(report.error?.message).toContain(closed);

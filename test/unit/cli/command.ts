@@ -73,7 +73,8 @@ export function begin(
   words: readonly string[],
   { env, cwd = nowhere, stdin = new PassThrough() }: Around = {},
 ): Command {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
   const { text, ...written } = listen(stdout, stderr);
   const events = new EventEmitter();
   const forced = new Promise<number>((exit) => {

@@ -195,7 +195,8 @@ describe('from nothing to a full warehouse', () => {
     const watermarks = () => query('select stream, watermark, full_at from ops.checkpoints order by stream');
     const before = await watermarks();
     const { out } = await synced('backfill tracker --from 2025-06-01 --to 2025-07-01');
-    const [from, to] = [Date.parse('2025-06-01'), Date.parse('2025-07-01')];
+    const from = Date.parse('2025-06-01');
+    const to = Date.parse('2025-07-01');
     const created = [...tracker.oracle().issues.values()].filter(
       (issue) => !issue.deleted && issue.created >= from && issue.created < to,
     );

@@ -87,7 +87,8 @@ test('several runs become one report, which names each pipeline that is not comp
   const both = [failed('ads', 'fenced'), failed('tracker', 'auth')];
   const message = 'ads sync failed: fenced of ads; tracker sync failed: auth of tracker';
   expect(combinedReport(both)).toEqual({ status: 'failed', error: { code: 'fenced', message } });
-  const [ok, held] = [report('succeeded'), report('needs_attention')];
+  const ok = report('succeeded');
+  const held = report('needs_attention');
   expect(combinedReport([ok, ...both]).status).toBe('partly_failed');
   expect(combinedReport([ok, held]).status).toBe('needs_attention');
   expect(combinedReport([ok])).toEqual({ status: 'succeeded' });

@@ -272,7 +272,8 @@ async function answer(
 const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
 
 test('at a terminal it asks for the source and what that needs, and again where an answer is wrong', async () => {
-  const [at, stdin] = [folder(), terminal()];
+  const at = folder();
+  const stdin = terminal();
   const command = at.begin(['init'], { stdin });
   await answer(command, stdin, [
     ...([
@@ -296,7 +297,8 @@ test('at a terminal it asks for the source and what that needs, and again where 
 });
 
 test('it asks for what the way to sign in needs, and a secret that may be needed', async () => {
-  const [at, stdin] = [folder(), terminal()];
+  const at = folder();
+  const stdin = terminal();
   const bearer = at.begin(['init', 'jira', '--set', `baseUrl=${tracker.url}`], { stdin });
   await answer(bearer, stdin, [
     ['auth', 'bearer'],
@@ -320,7 +322,8 @@ test.each([
   const login = { username: 'ops', password: 'pass:wörd €' };
   const engine = await startWorkflow({ dialect: 'dagu-v2', login });
   try {
-    const [at, stdin] = [folder(), terminal()];
+    const at = folder();
+    const stdin = terminal();
     const dagu = at.begin(['init', 'dagu'], { stdin });
     await answer(dagu, stdin, [
       ['baseUrl', engine.url],
@@ -339,7 +342,8 @@ test.each([
 });
 
 test('an end of the input instead of an answer writes nothing of the source', async () => {
-  const [at, stdin] = [folder(), terminal()];
+  const at = folder();
+  const stdin = terminal();
   const command = at.begin(['init', 'jira'], { stdin });
   await until('the question', () => command.err().includes('baseUrl: '));
   stdin.end();

@@ -61,7 +61,8 @@ function paper(live = false) {
 
 async function open(live: boolean, options: ProgressOptions & { json?: boolean; quiet?: boolean } = {}) {
   const { json = false, quiet = false, ...rest } = options;
-  const [out, err] = [paper(), paper(live)];
+  const out = paper();
+  const err = paper(live);
   const progress = await openProgress({ out, err, json, quiet, verbose: false }, rest);
   const tell = (...events: readonly RunEvent[]) => {
     for (const event of events) progress.observe(event);

@@ -28,7 +28,8 @@ const exactly = (literal: string): { sign: boolean; scaled: bigint; power: numbe
   return { sign: minus === '-', scaled: BigInt(whole + fraction), power: Number(exponent) - fraction.length };
 };
 const sameValue = (a: string, b: string): boolean => {
-  const [x, y] = [exactly(a), exactly(b)];
+  const x = exactly(a);
+  const y = exactly(b);
   if (x.scaled === 0n || y.scaled === 0n) return x.scaled === y.scaled;
   const low = Math.min(x.power, y.power);
   if (Math.max(x.power, y.power) - low > 3000) return false;
@@ -159,7 +160,8 @@ test('an object written member by member is written as ever, and refused as ever
   const some = fc.uniqueArray(fc.tuple(key, value), { selector: ([one]) => one, maxLength: 6 });
   fc.assert(
     fc.property(some, (members) => {
-      const [keys, values] = [members.map(([one]) => one), members.map(([, one]) => one)];
+      const keys = members.map(([one]) => one);
+      const values = members.map(([, one]) => one);
       const whole = written(() => toJson(Object.fromEntries(members)));
       expect(written(() => membersToJson(keys, values))).toBe(whole);
     }),

@@ -211,7 +211,8 @@ test('a program of Postgres that hangs ends with the command that is stopped', a
   fs.mkdirSync(path.join(directory, 'bin'));
   const script = `#!/bin/sh\necho $$ > ${began}\nexec sleep 600\n`;
   fs.writeFileSync(path.join(directory, 'bin', 'initdb'), script, { mode: 0o755 });
-  const [native, data] = [{ directory, version: '18.0' }, path.join(directory, 'data')];
+  const native = { directory, version: '18.0' };
+  const data = path.join(directory, 'data');
   const stopping = new AbortController();
   const making = make({ native, as: undefined, data, log: '' }, 'secret', stopping.signal);
   await until('initdb runs', () => textOf(began) !== '');

@@ -90,7 +90,8 @@ test.each([
   ['seconds', (at: number) => Math.floor(at / 1000), 'date_trunc($$second$$, changed_at)'],
   ['milliseconds', (at: number) => at, 'changed_at'],
 ] as const)('instants of changes may be numbers of %s', async (_, written, exact) => {
-  const [rig, other] = [await testRig(site), await testRig(site)];
+  const rig = await testRig(site);
+  const other = await testRig(site);
   await sync(other);
   const numbers = rig.tracker.script.at(always, withCreated(written));
   expect(await sync(rig)).toMatchObject({ single: 0, report: { status: 'succeeded' } });

@@ -37,7 +37,8 @@ test('finds what is not in a table of which the server has no statistics, and re
     await client.query(
       `insert into reconcile_seen select n::text, 'epoch', '2026-01-01Z' from generate_series(3, ${stored + 2}) n`,
     );
-    const [from, to] = [new Date(0), new Date('2026-01-01Z')];
+    const from = new Date(0);
+    const to = new Date('2026-01-01Z');
     expect(await lackingBefore(reconciling, to)).toEqual([{ from, to, records: 2 }]);
     expect((await rowsRead()) - before).toBe(stored);
     const { rows: noted } = await client.query('select key from ops.unseen order by key');

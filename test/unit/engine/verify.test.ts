@@ -63,7 +63,8 @@ describe('a second request confirms', () => {
   });
 
   test('two bad answers of different kinds conclude nothing, whichever comes first', async () => {
-    const [refused, less] = [new Forbidden('no'), new ShownLess('less')];
+    const refused = new Forbidden('no');
+    const less = new ShownLess('less');
     for (const first of [refused, less]) {
       const answers = [first, first === refused ? less : refused];
       const seen: unknown[] = [];

@@ -168,7 +168,9 @@ test('the same seed makes the same repository', async () => {
     const server = await github({ issues: 30, seed });
     return JSON.stringify(await everything(server, `${repo}/issues?state=all`)).replaceAll(server.url, '');
   };
-  const [one, other, third] = [await records(1), await records(1), await records(2)];
+  const one = await records(1);
+  const other = await records(1);
+  const third = await records(2);
   expect(one).toBe(other);
   expect(one).not.toBe(third);
 });

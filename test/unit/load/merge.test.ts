@@ -70,7 +70,8 @@ test('children are replaced with their parent: relations go, entities become tom
 
 describe('an entity that goes from one parent to another', () => {
   const note = (thing_id: number) => ({ notes: [{ id: 7, thing_id, body: 'hi' }] });
-  const [ofFirst, ofSecond] = [thing(1, 'a', 10n, note(1)), thing(2, 'b', 10n, note(2))];
+  const ofFirst = thing(1, 'a', 10n, note(1));
+  const ofSecond = thing(2, 'b', 10n, note(2));
   const without = (id: number) => thing(id, 'ab'[id - 1] ?? '', 11n, { notes: [] });
   const owner = () => rows('select thing_id from lab.thing_notes where id = 7 and _deleted_at is null');
 
@@ -155,7 +156,8 @@ describe('a complete listing', () => {
 
 describe('an entity whose record in a complete listing is rejected', () => {
   const listedFlow: Stream = { ...thingFlow, children: {}, absent: 'delete' };
-  const [first, nine] = [thing(1, 'a', 10n), thing(9, 'nine', 10n)];
+  const first = thing(1, 'a', 10n);
+  const nine = thing(9, 'nine', 10n);
   const reason = { stage: 'encode', code: 'bad_text', field: 'name', message: 'NUL', slice: {} } as const;
   const listing = (shown: readonly Mapped[], rejects: readonly string[], runId: string) => {
     const batch = batchOf(listedFlow, shown);

@@ -165,7 +165,8 @@ describe('notifications', () => {
     const before = getCACertificates('default');
     setDefaultCACertificates([...before, other]);
     const far = await play.misbehaving(() => play.status(204), { key, cert: other });
-    const [open, closed] = [await forwardProxy(far.port), await forwardProxy(far.port, 407)];
+    const open = await forwardProxy(far.port);
+    const closed = await forwardProxy(far.port, 407);
     const url = { reveal: () => 'https://other.example/hook/very-secret-path' };
     const by = (proxy: ForwardProxy): Outbound => {
       const proxies = { https: { reveal: () => proxy.url }, except: [] };

@@ -150,7 +150,9 @@ test('a broken pipeline ends its own request, and the others go on beside it', a
     return ask.pipeline === 'nightly' ? endless(ask, how) : report(ask);
   });
   await during(runner, async () => {
-    const [hanging, bad, good] = [await start('nightly'), await start('tracker'), await start('ads')];
+    const hanging = await start('nightly');
+    const bad = await start('tracker');
+    const good = await start('ads');
     await isNow(bad, 'failed');
     await isNow(good, 'succeeded');
     await isNow(hanging, 'running');

@@ -257,7 +257,8 @@ test('a process that ends while the server is away ends with its reason, within 
 
 test('a server that goes away for good is replaced by the next host, which takes every later connection', async () => {
   const to = { host: '127.0.0.1', port: Number(new URL(database.url).port) };
-  const [first, second] = [await proxy(to), await proxy(to)];
+  const first = await proxy(to);
+  const second = await proxy(to);
   const hosts = `127.0.0.1:${first.port},127.0.0.1:${second.port}`;
   const warehouse = await connect(database.url.replace(`127.0.0.1:${to.port}`, hosts), { max: 2 });
   onTestFinished(() => warehouse.close());

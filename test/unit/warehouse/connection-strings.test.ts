@@ -289,14 +289,16 @@ const filledEnv = (env: Env = {}): Env =>
 
 for (const [text, meant, env] of good)
   test(`${text} is ${meant}`, async () => {
-    const [given, variables] = [filled(text), filledEnv(env)];
+    const given = filled(text);
+    const variables = filledEnv(env);
     expect(await byTidemark(given, variables)).toBe(meant);
     if (hasPsql) expect(byPsql(given, variables)).toBe(meant);
   });
 
 for (const [text, words, env] of bad)
   test(`${text} is refused with “${words}”`, async () => {
-    const [given, variables] = [filled(text), filledEnv(env)];
+    const given = filled(text);
+    const variables = filledEnv(env);
     const error = await byTidemark(given, variables).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(Error);
     expect(String(error)).toContain(words);

@@ -45,7 +45,8 @@ const tables = (): Promise<readonly unknown[]> =>
 const migrating = (steps: URL) =>
   run(new URL('programs/migrate.ts', import.meta.url), [database.url, steps.href]);
 
-const [a, b] = [{ '0001_a': 'create table public.a ()' }, { '0002_b': 'create table public.b ()' }];
+const a = { '0001_a': 'create table public.a ()' };
+const b = { '0002_b': 'create table public.b ()' };
 
 test('pending steps are applied once, in the order of their names; what is up to date locks nothing', async () => {
   const { warehouse } = database;

@@ -77,7 +77,8 @@ const byGet = ({ body = {}, ...request }: Request): Request => ({
 
 const same = <T>(value: T): T => value;
 
-const [v2, v3] = ['/rest/api/2/', '/rest/api/3/'];
+const v2 = '/rest/api/2/';
+const v3 = '/rest/api/3/';
 
 /** The same endpoint of version 2, or the one that does its work. */
 const inVersion2 = (request: Request, to?: string): Request => {
@@ -118,7 +119,8 @@ const allGroups: Adapter = {
   to: 'groups/picker',
   request: withQuery({ maxResults: 10_000 }),
   body(body, { endpoint }) {
-    const [groups, total] = [at(body, 'groups'), at(body, 'total')];
+    const groups = at(body, 'groups');
+    const total = at(body, 'total');
     const shown = Array.isArray(groups) ? groups.length : 0;
     if (shown === 0 || (typeof total === 'number' && shown < total))
       throw new Missing(`${endpoint} shows ${shown} of ${total} groups`, 404);

@@ -40,7 +40,8 @@ export const findServer = async (http: Http, plain: Http, signal: AbortSignal): 
 
 /** Undefined where the server is no Data Center. Jira 7 and older do not say how they are deployed. */
 const dialectIn = (info: Json, cause: unknown): JiraDialect | undefined => {
-  const [version, deployment] = [textAt(info, 'version'), textAt(info, 'deploymentType')];
+  const version = textAt(info, 'version');
+  const deployment = textAt(info, 'deploymentType');
   const isServer = deployment === undefined ? version !== undefined : deployment !== 'Cloud';
   return isServer || (info === undefined && cause instanceof Missing) ? dataCenter(version) : undefined;
 };

@@ -7,7 +7,8 @@ import { identityOf } from '../transform/values.ts';
 /** An issue. Whatever is not as expected stays as it came. */
 export const issueOf = (record: Json): Json => {
   if (!isObject(record)) return record;
-  const [fields, changelog] = [own(record, 'fields'), own(record, 'changelog')];
+  const fields = own(record, 'fields');
+  const changelog = own(record, 'changelog');
   return {
     ...record,
     ...(isObject(fields) && { fields: fieldsOf(fields) }),

@@ -146,7 +146,8 @@ const aggregate = (
 const unlistedIn = ({ http, note }: Reports, granularity: Granularity) => {
   const refused = new Set<request.Level>(['AD_ACCOUNT']);
   return async (slice: Slice, context: SliceContext, signal: AbortSignal): Promise<readonly string[]> => {
-    const [account, level] = [accountOf(slice), request.levelOf(slice)];
+    const account = accountOf(slice);
+    const level = request.levelOf(slice);
     if (granularity === 'LIFETIME' || refused.has(level) || !(await request.accountExists(slice, context)))
       return [];
     const { from, to } = windowOf(slice, context, 'DAY');
@@ -195,7 +196,8 @@ interface AggregateQuestion {
 
 /** An hour that has not begun is not requested. */
 const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularity) => {
-  const [from, to] = [request.daysOf(slice).from.getTime(), request.daysOf(slice).to.getTime()];
+  const from = request.daysOf(slice).from.getTime();
+  const to = request.daysOf(slice).to.getTime();
   const now = Math.max(from, clock.getTime());
   return { from, to: granularity === 'HOUR' ? Math.min(to, now - (now % hours(1)) + hours(1)) : to };
 };

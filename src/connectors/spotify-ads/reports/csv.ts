@@ -80,7 +80,8 @@ async function* pagesOf(
 /** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
 async function* rowsOf({ note }: Reports, blocks: AsyncIterable<Block>, day: number, slice: Slice) {
   const { from, to } = daysOf(slice);
-  const [first, end] = [dayText(from), dayText(to)];
+  const first = dayText(from);
+  const end = dayText(to);
   // What is no day is for the transform to reject.
   const isOutside = (line: Line): boolean => {
     const text = line.count === line.header.length ? cellOf(line, day).slice(0, 10) : '';
@@ -140,8 +141,9 @@ const fileOf = (
 const jobsOf = ({ http, note, jobs }: Reports, slice: Slice): Jobs => {
   const account = accountOf(slice);
   const { from, to } = daysOf(slice);
+  const first = dayText(from);
   // The vendor's end is inclusive.
-  const [first, last] = [dayText(from), dayText(new Date(to.getTime() - days(1)))];
+  const last = dayText(new Date(to.getTime() - days(1)));
   const create = (statuses: readonly string[], signal: AbortSignal) => {
     const body = {
       name: `tidemark-${first}-${last}`,

@@ -23,7 +23,8 @@ interface BackfillForm {
 /** The request that a form describes, or what is wrong with it in words. */
 export function askOfForm({ pipeline, from: first, to: end, streams }: BackfillForm): Ask | string {
   if (!pipeline) return 'Choose a pipeline.';
-  const [from, to] = [dayOf(first), dayOf(end)];
+  const from = dayOf(first);
+  const to = dayOf(end);
   if (from === undefined)
     return `From: ${first ? `${first} is not a day like 2024-01-31` : 'enter the first day'}.`;
   if (to === undefined)
@@ -94,7 +95,9 @@ ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 function planView(lines: readonly PlanLine[], ask: Ask, view: PageContext): Html {
   const total = (of: 'records' | 'requests' | 'seconds'): number =>
     lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
-  const [records, requests, seconds] = [total('records'), total('requests'), total('seconds')];
+  const records = total('records');
+  const requests = total('requests');
+  const seconds = total('seconds');
   return html`<section id="plan"><h2>Plan</h2>
 <p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${
     requests > 0 && `, about ${plural(requests, 'request')}`

@@ -149,7 +149,8 @@ export const weekOf = (at: number): string => dateOf(at - ((new Date(at).getUTCD
 export function percentile(share: number, list: readonly number[]): number | undefined {
   const sorted = list.toSorted((a, b) => a - b);
   const place = share * (sorted.length - 1);
-  const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+  const low = sorted[Math.floor(place)];
+  const high = sorted[Math.ceil(place)];
   if (low === undefined || high === undefined) return undefined;
   return low + (high - low) * (place - Math.floor(place));
 }

@@ -26,7 +26,8 @@ const readings = (timeZone: string, literal: string): readonly number[] => {
 describe('quoted minutes', () => {
   it('cover the same instants in every zone that the server may have', () => {
     const form = quotedMinutes;
-    const [min, max] = [new Date('2000-01-01'), new Date('2035-01-01')];
+    const min = new Date('2000-01-01');
+    const max = new Date('2035-01-01');
     const instant = fc.date({ min, max, noInvalidDate: true });
     const zones = ['Pacific/Kiritimati', 'Etc/GMT+12', 'Europe/Berlin', 'America/St_Johns'];
     fc.assert(
@@ -53,7 +54,9 @@ describe('queries', () => {
   const scope = { start, filter: undefined };
 
   it('are bounded by created and ordered by key, with or without a window', () => {
-    const [key, from, to] = ['ORDER BY key ASC', new Date(1), new Date(2)];
+    const key = 'ORDER BY key ASC';
+    const from = new Date(1);
+    const to = new Date(2);
     const jql = (window?: Window) => windowJql(epochMillis, scope, window);
     expect(jql()).toBe(`created >= 946684800000 ${key}`);
     expect(jql({ field: 'created', from, to })).toBe(`created >= 1 AND created < 2 ${key}`);

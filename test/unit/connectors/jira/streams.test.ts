@@ -75,7 +75,8 @@ describe('existence of an entity', () => {
 });
 
 describe('fields', () => {
-  const [search, plain] = ['/rest/api/3/field/search', '/rest/api/3/field'];
+  const search = '/rest/api/3/field/search';
+  const plain = '/rest/api/3/field';
   const requested = (tracker: Opened) => tracker.searches().at(-1)?.fields;
   /** The ids of all fields but those of single projects, which the plain list alone has. */
   const shared = (tracker: Opened) =>

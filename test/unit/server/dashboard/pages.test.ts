@@ -195,7 +195,8 @@ describe('the backfill form', () => {
     expect(text).toContain('1 of 1 slice done');
     expect(text).toContain('FROM=2026-01-01 TO=2026-02-01 STREAMS=issues');
     const [run] = await scene.rig.rows('select params from ops.runs order by run_id desc limit 1');
-    const [from, to] = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'];
+    const from = '2026-01-01T00:00:00.000Z';
+    const to = '2026-02-01T00:00:00.000Z';
     expect(run).toEqual({ params: { from, to, streams: ['issues'] } });
   });
 });

@@ -50,7 +50,8 @@ describe('four weeks of runs', () => {
 
 describe('time goes on', () => {
   test('a look every ten minutes shows the same as one after two days', async () => {
-    const [patient, restless] = [await company(), await company()];
+    const patient = await company();
+    const restless = await company();
     const states = new Set<string>();
     for (let at = 0; at < 2 * day; at += 10 * minute) {
       restless.clock.advance(10 * minute);

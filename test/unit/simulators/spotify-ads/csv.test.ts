@@ -71,7 +71,8 @@ describe('a CSV file', () => {
     const [header, ...rows] = (await file()).trimEnd().split('\n');
     expect(header).toBe('DATE,CAMPAIGN_NAME,AD_SET_NAME,AD_NAME,SPEND,IMPRESSIONS_ON_SPOTIFY');
     const owner = ask.account.slice('/ad_accounts/'.length);
-    const [from, to] = [new Date('2026-06-20T00:00:00Z'), new Date('2026-06-30T00:00:00Z')];
+    const from = new Date('2026-06-20T00:00:00Z');
+    const to = new Date('2026-06-30T00:00:00Z');
     const truth = [...ads.truth().days('AD', from, to)].filter(({ accountId }) => accountId === owner);
     const numbers = (line: string): string =>
       line.slice(0, 10) + line.slice(line.lastIndexOf(',', line.lastIndexOf(',') - 1));

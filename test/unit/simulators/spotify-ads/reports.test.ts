@@ -68,7 +68,8 @@ describe('aggregate reports', () => {
     await start({ days: 20 });
     const fields = ['SPEND', 'REVENUE', 'IMPRESSIONS', 'PAGE_VIEWS', 'REACH'];
     const truth = ads.truth();
-    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-29T00:00:00Z')];
+    const from = new Date('2026-06-10T00:00:00Z');
+    const to = new Date('2026-06-29T00:00:00Z');
     const sums = new Map<Level, { spend: bigint; impressions: number; reach: number; rows: number }>();
     for (const level of levels) {
       const served = await ask.rows(ask.account, daily(level, '2026-06-10', '2026-06-28', fields));

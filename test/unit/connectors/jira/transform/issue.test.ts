@@ -113,10 +113,8 @@ describe('an issue of the vendor', () => {
 
   it('has the other end of a link that shows both, and a link to itself from each side', () => {
     const type = { id: '10000', name: 'Blocks', inward: 'is blocked by', outward: 'blocks' };
-    const [self, other] = [
-      { id: '10063', key: 'PROJ-7' },
-      { id: '10064', key: 'PROJ-8' },
-    ];
+    const self = { id: '10063', key: 'PROJ-7' };
+    const other = { id: '10064', key: 'PROJ-8' };
     const issuelinks = [
       { id: '1', type, outwardIssue: other, inwardIssue: self },
       { id: '2', type, outwardIssue: self, inwardIssue: other },
