@@ -62,7 +62,8 @@ export async function openQueue(
     registerInstance: false,
     monitorIntervalSeconds: 1,
   });
-  boss.on('error', trouble);
+  // Errors of its polls come as copies that are no instances of Error.
+  boss.on('error', (error) => trouble(error instanceof Error ? error : Object.assign(new Error(), error)));
   await boss.start();
   for (const pipeline of pipelines) await boss.createQueue(pipeline, policy);
   const workers = new Map<string, string>();

@@ -16,6 +16,7 @@ import {
   dag,
   hurryJobs,
   loseDead,
+  queueOf,
   report,
   runnerOf,
   silenceWorkers,
@@ -469,4 +470,15 @@ test('a heartbeat keeps a long run from being taken over, and each request is ru
     }
   });
   expect(runs).toBe(1);
+});
+
+test('a poll that fails is reported with the words of its error', async () => {
+  const troubles: string[] = [];
+  const far = await connect(lab.database.url, { max: 2 });
+  const queue = await queueOf(far, known, troubles);
+  await queue.work('tracker', async () => undefined);
+  await far.close();
+  await until('trouble', () => troubles.length > 0);
+  await queue.end().catch(() => undefined);
+  expect(troubles[0]).toMatch(/^queue: Error: .*pool/);
 });
