@@ -28,7 +28,7 @@ cross join lateral (
 order by x.at;
 
 insert into ops.run_streams (
-  run_id, source_id, stream, status, reason, started_at, finished_at, slices, expected, fetched, landed,
+  run_id, source_id, stream, status, reason, started_at, finished_at, slices, expected, read, stored,
   received, inserted, updated,
   unchanged, rows)
 select r.run_id, r.source_id, s.stream, case when r.status = 'failed' then 'failed' else 'ok' end,

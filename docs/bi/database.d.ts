@@ -2117,8 +2117,8 @@ export interface OpsRunStreams {
   finished_at: Date | null;
   slices: number;
   expected: string | null;
-  fetched: string;
-  landed: string;
+  read: string;
+  stored: string;
   received: string;
   inserted: string;
   updated: string;
@@ -2190,8 +2190,8 @@ export interface OpsSlices {
   window_to: Date | null;
   status: string;
   expected: string | null;
-  fetched: string | null;
-  landed: string | null;
+  read: string | null;
+  stored: string | null;
   passes: number | null;
   run_id: string | null;
   started_at: Date | null;

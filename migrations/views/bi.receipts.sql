@@ -10,10 +10,10 @@ select
   l.window_to as window_end_at, -- Upper bound of its window, exclusive (UTC); null: open.
   l.status, -- done, partial (its receipt does not match; the next run reads it again), failed, pending (not read yet) or absent (its owner is gone).
   l.expected as records_expected, -- Records that the source said it has; null where it does not say. May be summed within one run.
-  l.fetched as records_read, -- Distinct records that came; null before. May be summed within one run.
-  l.landed as records_stored, -- Records accounted for in the warehouse: written, already equal, or in ops.rejects. May be summed within one run.
+  l.read as records_read, -- Distinct records that came; null before. May be summed within one run.
+  l.stored as records_stored, -- Records accounted for in the warehouse: written, already equal, or in ops.rejects. May be summed within one run.
   case
-    when l.status = 'done' then l.fetched >= coalesce(l.expected, 0) and l.landed >= l.fetched
+    when l.status = 'done' then l.read >= coalesce(l.expected, 0) and l.stored >= l.read
     when l.status = 'partial' then false
   end as is_matching, -- True when no record is missing between expected, read and stored; null where it was not read to its end.
   l.passes, -- How often the list was read until nothing had moved.

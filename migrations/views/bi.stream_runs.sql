@@ -13,8 +13,8 @@ select
   extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
   x.slices, -- Slices read to their end.
   x.expected as records_expected, -- Records the source said it has; null where it does not say.
-  x.fetched as records_fetched, -- Distinct records that came.
-  x.landed as records_landed, -- Records accounted for in the warehouse.
+  x.read as records_fetched, -- Distinct records that were read.
+  x.stored as records_landed, -- Records stored: accounted for in the warehouse.
   x.received as rows_received,
   x.inserted as rows_inserted,
   x.updated as rows_updated,
@@ -24,9 +24,9 @@ select
   x.rejected as rows_rejected,
   x.deleted as rows_deleted,
   case
-    when x.status = 'ok' then x.fetched >= coalesce(x.expected, 0) and x.landed >= x.fetched
+    when x.status = 'ok' then x.read >= coalesce(x.expected, 0) and x.stored >= x.read
     when x.status = 'partial' then false
-  end as is_matching, -- True when no record is missing between expected, fetched and landed; null where the stream was not read to its end.
+  end as is_matching, -- True when no record is missing between expected, read and stored; null where the stream was not read to its end.
   x.rows as live_rows -- Live rows of the stream's table when the run was done with it; beyond a million an estimate; null where it was not counted. Not to be summed.
 from ops.run_streams x
 join ops.sources s on s.source_id = x.source_id

@@ -23,7 +23,7 @@ select
       coalesce(to_char(l.window_to at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'now') end), ''), 'all'),
   'running',
   l.started_at,
-  coalesce(l.fetched, 0)::float8,
+  coalesce(l.read, 0)::float8,
   l.expected::float8,
   l.slice_id,
   r.pipeline

@@ -54,7 +54,7 @@ const sections = (facts: Facts): readonly Section[] => [
   {
     title: 'Receipts of the first sync',
     columns: [{ title: 'STREAM' }, ...['EXPECTED', 'FETCHED', 'LANDED'].map(numbers)],
-    rows: facts.receipts.map((each) => [each.stream, each.expected, each.fetched, each.landed]),
+    rows: facts.receipts.map((each) => [each.stream, each.expected, each.read, each.stored]),
   },
   {
     title: "The source's own count beside the warehouse's, after everything",

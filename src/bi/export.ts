@@ -111,8 +111,8 @@ function exportedNames(manifest: string): readonly string[] {
 /** The last good run of each stream, with its receipt. */
 const lastGoodRuns = `
   select distinct on (source, stream) source, stream, run_id as "runId", run_kind as kind, finished_at as "finishedAt",
-    records_expected::double precision as expected, records_fetched::double precision as fetched,
-    records_landed::double precision as landed
+    records_expected::double precision as expected, records_fetched::double precision as read,
+    records_landed::double precision as stored
   from bi.stream_runs where status = 'ok' order by source, stream, started_at desc`;
 
 async function exported(client: ClientBase, folder: string, options: ExportOptions): Promise<Manifest> {

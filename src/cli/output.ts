@@ -92,7 +92,7 @@ function cellOf(key: string, row: object): Cell {
   const [first = '', second] = key.split('.');
   if (second !== undefined) return `${values[first]}.${values[second]}`;
   // A row of slices has the three numbers of its receipt itself.
-  const own = typeof values.fetched === 'number' ? values : null;
+  const own = typeof values.read === 'number' ? values : null;
   const value = values[key] ?? (key === 'receipt' ? own : undefined);
   if (value === null || value === undefined) return titles[key]?.endsWith('…') ? '' : null;
   if (value instanceof Date) return key.endsWith('At') ? relative(value, new Date()) : `${minute(value)} UTC`;
@@ -105,7 +105,7 @@ function cellOf(key: string, row: object): Cell {
 
 function objectText(key: string, value: FieldValues): string {
   const { exact, message, live, deleted, ...members } = value;
-  if (key === 'receipt') return receiptText({ expected: null, fetched: 0, landed: 0, ...value });
+  if (key === 'receipt') return receiptText({ expected: null, read: 0, stored: 0, ...value });
   if (key === 'counts') return countsText(value);
   if (key === 'error') return String(message);
   if (key === 'rows')

@@ -160,8 +160,8 @@ function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Ou
 
 /** What a run came to in all. */
 export function outcomeOf(report: RunReport): string {
-  const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
-  return outcome({ ...report, receipt: { fetched } });
+  const read = report.streams.reduce((sum, { receipt }) => sum + receipt.read, 0);
+  return outcome({ ...report, receipt: { read } });
 }
 
 /** Prints what runs would read. */

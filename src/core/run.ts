@@ -44,13 +44,13 @@ export const addCounts = (a: Counts, b: Counts): Counts => {
 };
 
 /**
- * Expected (the source's own total; null where it states none), fetched (distinct records of the walk),
- * landed (accounted for in the warehouse).
+ * Expected (the source's own total; null where it states none), read (distinct records of the walk),
+ * stored (accounted for in the warehouse).
  */
 export interface Receipt {
   readonly expected: number | null;
-  readonly fetched: number;
-  readonly landed: number;
+  readonly read: number;
+  readonly stored: number;
 }
 
 /**

@@ -128,7 +128,7 @@ export interface WalkEnd {
   /** The last total that the source stated; null where it states none. */
   readonly expected: number | null;
   /** Distinct records delivered. */
-  readonly fetched: number;
+  readonly read: number;
   /** How often the list was walked from its beginning; 0: there was nothing to ask for. */
   readonly passes: number;
   /**

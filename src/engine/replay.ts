@@ -37,9 +37,8 @@ export async function replayRejects(
       if (name === undefined || name === stream.name) await replayStream(run, stream, id);
   });
   if (error !== undefined) throw new Transient(error.message);
-  const sum = (of: 'fetched' | 'landed'): number =>
-    streams.reduce((all, { receipt }) => all + receipt[of], 0);
-  return { replayed: sum('landed'), stillRejected: sum('fetched') - sum('landed') };
+  const sum = (of: 'read' | 'stored'): number => streams.reduce((all, { receipt }) => all + receipt[of], 0);
+  return { replayed: sum('stored'), stillRejected: sum('read') - sum('stored') };
 }
 
 async function replayStream(run: Run, stream: Stream, id: string | null = null): Promise<void> {
@@ -50,15 +49,15 @@ async function replayStream(run: Run, stream: Stream, id: string | null = null):
     order by r.reject_id`.execute(run.db);
   if (rows.length === 0) return;
   await inRun(run, stream, async (of) => {
-    let landed = 0;
+    let stored = 0;
     for (const [part, some] of Map.groupBy(rows, (one) => one.part))
-      landed += await replayPart(of, part, some);
-    of.tally.receipt = { expected: rows.length, fetched: rows.length, landed };
+      stored += await replayPart(of, part, some);
+    of.tally.receipt = { expected: rows.length, read: rows.length, stored };
     return undefined;
   });
 }
 
-/** Replays whole records, or the parts of one child: into its table, as if they were its records. Gives how many landed. */
+/** Replays whole records, or the parts of one child: into its table, as if they were its records. Gives how many are stored. */
 async function replayPart(of: StreamRun, part: string, stored: readonly Stored[]): Promise<number> {
   const { stream } = of;
   const table = part === '' ? stream.table : stream.children?.[part]?.table;

@@ -38,8 +38,8 @@ export const countsOf = (alias: string): RawBuilder<unknown> => {
 /** The receipt of a row of `ops.run_streams` as the object `receipt`. */
 export const receiptOf = (alias: string): RawBuilder<unknown> => {
   const row = sql.ref(alias);
-  return sql`jsonb_build_object('expected', ${row}.expected, 'fetched', ${row}.fetched,
-    'landed', ${row}.landed) as receipt`;
+  return sql`jsonb_build_object('expected', ${row}.expected, 'read', ${row}.read,
+    'stored', ${row}.stored) as receipt`;
 };
 
 /** The columns `error_code` and `error_message` of the only row that has them as the object `error`. */

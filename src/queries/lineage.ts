@@ -207,7 +207,7 @@ async function sourceOf(
 async function sliceOf(db: Db, { _run_id, _synced_at }: LineageRow) {
   const found = await query(db)<LineageSlice>`
     select w.stream, w.kind as walk, w.field, s.partition, s.window_from as "from", s.window_to as "to",
-      s.expected::float8, s.fetched::float8, s.landed::float8, s.finished_at
+      s.expected::float8, s.read::float8, s.stored::float8, s.finished_at
     from ops.slices s join ops.walks w using (walk_id)
     where s.slice_id in (select slice_id from ops.batches
       where run_id = ${text(_run_id) || null}::bigint and ${text(_synced_at) || null}::timestamptz = any (moments))`;

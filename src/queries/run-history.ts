@@ -46,8 +46,8 @@ export interface BadSlice {
   readonly to: Date | null;
   readonly status: string;
   readonly expected: number | null;
-  readonly fetched: number | null;
-  readonly landed: number | null;
+  readonly read: number | null;
+  readonly stored: number | null;
   readonly error: FailureText;
 }
 
@@ -155,7 +155,7 @@ const streamsOf = (db: Db, runId: string) =>
 const badSlicesOf = (db: Db, runId: string): Promise<readonly BadSlice[]> =>
   query(db)<BadSlice>`
     select w.stream, s.partition, s.window_from as "from", s.window_to as "to", s.status,
-      s.expected::float8, s.fetched::float8, s.landed::float8, ${errorOf}
+      s.expected::float8, s.read::float8, s.stored::float8, ${errorOf}
     from ops.slices s join ops.walks w using (walk_id)
     where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
     order by w.stream, s.slice_id limit 200`;

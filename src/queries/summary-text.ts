@@ -167,16 +167,16 @@ export const inOrder = (streams: readonly StreamState[]): readonly StreamState[]
   );
 
 /** `expected 5,000 · read 5,000 · stored 5,000`; `expected –` where the source states no total. */
-export const receiptText = ({ expected, fetched, landed }: Receipt): string =>
-  `expected ${expected === null ? '–' : count(expected)} · read ${count(fetched)} · stored ${count(landed)}`;
+export const receiptText = ({ expected, read, stored }: Receipt): string =>
+  `expected ${expected === null ? '–' : count(expected)} · read ${count(read)} · stored ${count(stored)}`;
 
 /** What does not match in a receipt, in words; undefined: everything matches. */
-export function receiptProblem({ expected, fetched, landed }: Receipt): string | undefined {
+export function receiptProblem({ expected, read, stored }: Receipt): string | undefined {
   const text = (more: number, of: string): string =>
     `${plural(Math.abs(more), 'record')} ${more < 0 ? 'fewer' : 'more'} ${of}`;
-  if (landed !== fetched) return text(landed - fetched, 'stored than read');
-  if (expected === null || expected === fetched) return undefined;
-  return text(fetched - expected, 'read than the source stated');
+  if (stored !== read) return text(stored - read, 'stored than read');
+  if (expected === null || expected === read) return undefined;
+  return text(read - expected, 'read than the source stated');
 }
 
 /** `5,000 records: 12 new, 3 changed, 4,985 already stored`; members that are absent count as 0. */
@@ -194,10 +194,10 @@ export function countsText(counts: Readonly<Record<string, unknown>>, what?: str
   return `${what ?? plural(of('received'), 'record')}${present.length > 0 ? ': ' : ''}${present.join(', ')}`;
 }
 
-type StreamResult = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'fetched'> };
+type StreamResult = Pick<StreamReport, 'counts' | 'deleted'> & { readonly receipt: Pick<Receipt, 'read'> };
 
 /** The same of a stream; a reconcile reads ids only: `5,000 ids: 1 deleted`. */
-export function outcome({ counts, deleted, receipt: { fetched } }: StreamResult): string {
-  const ids = counts.received === 0 && fetched > 0 ? plural(fetched, 'id') : undefined;
+export function outcome({ counts, deleted, receipt: { read } }: StreamResult): string {
+  const ids = counts.received === 0 && read > 0 ? plural(read, 'id') : undefined;
   return countsText({ ...counts, deleted }, ids);
 }

@@ -124,7 +124,7 @@ export class PageWalker {
   end(): WalkEnd {
     return {
       expected: this.#total ?? null,
-      fetched: this.#met.size + this.#nameless,
+      read: this.#met.size + this.#nameless,
       passes: this.#pass,
       matched: this.#matched(),
     };

@@ -157,7 +157,7 @@ test('near a cut, on a server with coarse dates, both windows list an issue that
   expect(await rowsOf([id])).toEqual([{ summary: 'Created unseen' }]);
   // It counts once.
   const { size } = rig.tracker.oracle().issues;
-  const receipt = { expected: size, fetched: size, landed: size };
+  const receipt = { expected: size, read: size, stored: size };
   expect(await rig.reconcile(issues, exact)).toMatchObject({ streams: [{ receipt }] });
 });
 

@@ -62,7 +62,7 @@ describe('why names the slice that wrote an issue', () => {
       for (const one of all)
         expect([one.created, one.slice, holds(one)]).toEqual([one.created, one.slice, true]);
       for (const { slice } of all) expect(slice).toMatchObject({ stream: 'issues', walk: 'full' });
-      for (const { slice } of all) expect(slice?.fetched).toBeGreaterThan(0);
+      for (const { slice } of all) expect(slice?.read).toBeGreaterThan(0);
     } finally {
       await rig.close();
     }

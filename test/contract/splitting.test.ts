@@ -16,8 +16,8 @@ test('more issues than a slice holds are read in slices without gap or overlap',
   await expect(rig.sync(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
 
-  const slices = await rig.rows<{ from: Date; to: Date | null; expected: number; fetched: number }>(
-    `select s.window_from as "from", s.window_to as "to", s.expected::int, s.fetched::int from ops.slices s
+  const slices = await rig.rows<{ from: Date; to: Date | null; expected: number; read: number }>(
+    `select s.window_from as "from", s.window_to as "to", s.expected::int, s.read::int from ops.slices s
        join ops.walks w using (walk_id)
        where w.stream = 'issues' and w.kind = 'full' and s.status = 'done' order by 1`,
   );
@@ -25,11 +25,11 @@ test('more issues than a slice holds are read in slices without gap or overlap',
   expect(slices[0]?.from.toISOString()).toBe('2000-01-01T00:00:00.000Z');
   expect(slices.map(({ to }) => to)).toEqual([...slices.slice(1).map(({ from }) => from), null]);
   const truth = [...rig.tracker.oracle().issues.values()];
-  for (const { from, to, expected, fetched } of slices) {
-    expect(fetched).toBeLessThanOrEqual(mostOfFew);
+  for (const { from, to, expected, read } of slices) {
+    expect(read).toBeLessThanOrEqual(mostOfFew);
     const end = to?.getTime() ?? Infinity;
     const inside = truth.filter(({ created }) => created >= from.getTime() && created < end).length;
-    expect([fetched, expected]).toEqual([inside, inside]);
+    expect([read, expected]).toEqual([inside, inside]);
   }
   expect(await rig.rows(`select from ops.slices where status not in ('done', 'split')`)).toEqual([]);
 

@@ -84,8 +84,8 @@ describe.each(dialects)('a tracker of the dialect $name', (dialect) => {
       }
       expect(report?.reason).toBeUndefined();
       expect(report).toMatchObject({ status: 'ok', counts: { rejected: 0, superseded: 0 } });
-      expect(report?.receipt.landed).toBe(report?.receipt.fetched);
-      if (report?.receipt.expected !== null) expect(report?.receipt.expected).toBe(report?.receipt.fetched);
+      expect(report?.receipt.stored).toBe(report?.receipt.read);
+      if (report?.receipt.expected !== null) expect(report?.receipt.expected).toBe(report?.receipt.read);
     },
   );
 

@@ -37,9 +37,9 @@ export async function books(
     `${name}: counts that do not add up: ${off.map((row) => row.line).join(', ')}`,
   );
   const odd = await rows<{ stream: string; status: string; line: string }>(
-    `select stream, s.status, format('%s %s: expected %s, fetched %s, landed %s', stream, s.status, expected, fetched, landed) as line
+    `select stream, s.status, format('%s %s: expected %s, read %s, stored %s', stream, s.status, expected, read, stored) as line
      from ops.run_streams s join ops.runs r using (run_id)
-     where r.status = 'succeeded' and (s.status not in ('ok', 'skipped') or fetched < expected or landed < fetched)`,
+     where r.status = 'succeeded' and (s.status not in ('ok', 'skipped') or read < expected or stored < read)`,
   );
   const wrong = odd.filter(({ stream, status }) => !notThere(stream, status));
   expectThat(
@@ -47,12 +47,12 @@ export async function books(
     `${name}: green with a receipt that does not match: ${wrong.map((row) => row.line)}`,
   );
   for (const { stream, status: verdict, receipt } of report?.streams ?? []) {
-    const [row] = await rows<{ expected: string | null; fetched: string; landed: string; status: string }>(
-      'select expected::text, fetched::text, landed::text, status from ops.run_streams where run_id = $1 and stream = $2',
+    const [row] = await rows<{ expected: string | null; read: string; stored: string; status: string }>(
+      'select expected::text, read::text, stored::text, status from ops.run_streams where run_id = $1 and stream = $2',
       [report?.runId, stream],
     );
-    const reported = [receipt.expected, receipt.fetched, receipt.landed, verdict].join();
-    const kept = [row?.expected, row?.fetched, row?.landed, row?.status].join();
+    const reported = [receipt.expected, receipt.read, receipt.stored, verdict].join();
+    const kept = [row?.expected, row?.read, row?.stored, row?.status].join();
     expectThat(reported === kept, `${name}: ${stream} was reported as ${reported}, and kept as ${kept}`);
   }
 }

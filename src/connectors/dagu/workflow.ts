@@ -33,7 +33,7 @@ export async function* pagesOf(records: AsyncIterable<Json>): AsyncGenerator<Pag
     yield { records: [record], raw };
     count += 1;
   }
-  return { expected: count, fetched: count, matched: true, passes: 1 };
+  return { expected: count, read: count, matched: true, passes: 1 };
 }
 
 /**

@@ -76,19 +76,19 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
     ...page,
     records: page.records.filter(isNew).map(named),
   }));
-  const fetched = pages.reduce((sum, { records }) => sum + records.length, 0);
+  const read = pages.reduce((sum, { records }) => sum + records.length, 0);
   const byOffset = one.pages.some(({ offset }) => offset !== undefined);
   const end: WalkEnd = {
     // A total of the second list counts what both have: only what it added is expected of it.
-    expected: one.end.expected === null ? null : one.end.expected + fetched - one.end.fetched,
-    fetched,
+    expected: one.end.expected === null ? null : one.end.expected + read - one.end.read,
+    read,
     passes: Math.max(one.end.passes, other?.end.passes ?? 0),
     matched: one.end.matched && (other?.end.matched ?? reasons.every(isNotGiven)),
     ...(reasons.some((reason) => !(reason instanceof errors.Missing)) && { lacks: true }),
   };
   const lacksVendorList =
     others instanceof Error && (!(others instanceof errors.Missing) || (isVendor && byOffset));
-  return { pages, end, isWhole: end.matched && !lacksVendorList && fetched > 0 };
+  return { pages, end, isWhole: end.matched && !lacksVendorList && read > 0 };
 };
 
 /**

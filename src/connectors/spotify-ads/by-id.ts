@@ -94,8 +94,8 @@ const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSi
   const ids: string[] = [];
   let step = await reading.next();
   for (; step.done !== true; step = await reading.next()) ids.push(...step.value.records.map(walk.id));
-  const { matched, expected, fetched } = step.value;
-  if (!matched) note(`${endpoint} (${business}): ${fetched} of ${expected} ad accounts could be read`);
+  const { matched, expected, read } = step.value;
+  if (!matched) note(`${endpoint} (${business}): ${read} of ${expected} ad accounts could be read`);
   return ids;
 };
 

@@ -40,7 +40,7 @@ export async function* oneByOne<T>(
   const failed = new Map<string, RequestFailure>();
   const total = items.length;
   let inARow = 0;
-  const read = async (item: T, until: AbortSignal) => {
+  const readOne = async (item: T, until: AbortSignal) => {
     try {
       const answer = await page(item, until);
       inARow = 0;
@@ -54,19 +54,19 @@ export async function* oneByOne<T>(
       return undefined;
     }
   };
-  let fetched = 0;
-  for await (const answer of mapConcurrent(items, concurrency, read, signal))
+  let read = 0;
+  for await (const answer of mapConcurrent(items, concurrency, readOne, signal))
     if (answer !== undefined) {
-      fetched += 1;
+      read += 1;
       yield { ...answer, total };
     }
   const [first] = absent.values();
-  if (first !== undefined && fetched + failed.size === 0) throw first;
+  if (first !== undefined && read + failed.size === 0) throw first;
   if (first !== undefined)
     note(`${endpoint}: ${absent.size} of ${total} are not there and keep their rows: ${named(absent)}`);
   if (failed.size > 0) throw asOne(endpoint, total, failed);
   const lacks = absent.size > 0 && ({ lacks: true } as const);
-  return { expected: total - absent.size, fetched, passes: total === 0 ? 0 : 1, matched: true, ...lacks };
+  return { expected: total - absent.size, read, passes: total === 0 ? 0 : 1, matched: true, ...lacks };
 }
 
 /** One of the failures, whose message then names them all. One that may pass by itself is worth another try, whatever the others call for. */
@@ -99,7 +99,7 @@ export const answers = <T>(
       for (const record of step.value.records) seen.add(id(record));
       yield step.value;
     }
-    return { ...step.value, expected: null, fetched: seen.size, passes: 1 };
+    return { ...step.value, expected: null, read: seen.size, passes: 1 };
   }
   return { pages: pages(), id, bytes: (_, { raw }) => raw };
 };

@@ -202,12 +202,12 @@ export class NestedLists {
         read.push({ record, source: record, bytes: () => reading.bytes(record, page) });
     }
     this.#given(endpoint);
-    const { matched, expected, fetched } = step.value;
+    const { matched, expected, read: count } = step.value;
     // Half a list must not pass for all of it: what it does not show would be removed.
-    const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
+    const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${count} could be read`;
     if (!matched) return { ...madeOf(list, read), error: new Transient(message) };
     // An empty list that states no total proves nothing either.
-    const isUnstated = expected === null && fetched === 0;
+    const isUnstated = expected === null && count === 0;
     const isDoubted = doubts.some((doubt) => doubt instanceof ShownLess);
     if ((isUnstated || lacksShown(list, read)) && !isDoubted) throw new ShownLess(message);
     return madeOf(list, read);

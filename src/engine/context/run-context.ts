@@ -80,17 +80,17 @@ export const newTally = (): Tally => ({
   received: 0,
   rejected: 0,
   announced: undefined,
-  receipt: { expected: 0, fetched: 0, landed: 0 },
+  receipt: { expected: 0, read: 0, stored: 0 },
 });
 
 /** Adds the receipt of a slice that was read to its end. */
-export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt): void {
+export function tallySlice(tally: Tally, { expected, read, stored }: Receipt): void {
   const { receipt: sum } = tally;
   tally.slices += 1;
   tally.receipt = {
     expected: sum.expected === null || expected === null ? null : sum.expected + expected,
-    fetched: sum.fetched + fetched,
-    landed: sum.landed + landed,
+    read: sum.read + read,
+    stored: sum.stored + stored,
   };
 }
 

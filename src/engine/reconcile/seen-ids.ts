@@ -40,8 +40,8 @@ export async function readIds(reconciling: Reconciling, slices: readonly Slice[]
   // An id that two windows list is one: near their cut, and everywhere on a server that takes no notice of windows.
   const counted = sql<{ ids: number }>`select count(distinct key)::float8 as ids from pg_temp.reconcile_seen`;
   const [{ ids } = { ids: 0 }] = await rowsOf(counted, own);
-  const { expected, fetched } = tally.receipt;
-  tally.receipt = { expected: expected && expected - (fetched - ids), fetched: ids, landed: ids };
+  const { expected, read } = tally.receipt;
+  tally.receipt = { expected: expected && expected - (read - ids), read: ids, stored: ids };
   // All ids are compared with all rows, by hash. Row by row, which is what the planner takes for better where
   // it knows nothing of a young table, would read that table once an id.
   await sql`set enable_nestloop = off`.execute(own);
@@ -63,7 +63,7 @@ async function readSlice(reconciling: Reconciling, slice: Slice, writing: Return
     tally.received += keys.length;
     tellProgress(reconciling);
   }
-  const { fetched, expected, matched } = step.value;
-  tallySlice(tally, { expected, fetched, landed: fetched });
+  const { read, expected, matched } = step.value;
+  tallySlice(tally, { expected, read, stored: read });
   if (!matched) throw new Transient(`${stream.name}: the list kept changing; nothing was concluded from it`);
 }

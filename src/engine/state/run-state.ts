@@ -190,7 +190,7 @@ export async function finishStream(db: Db, run: RunKey, report: StreamReport, ta
   const { receipt, status, reason = null, slices, stream } = report;
   const [done] = await query(db)<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
-      fetched = ${receipt.fetched}, landed = ${receipt.landed}, rows = ${rows?.live ?? null}
+      read = ${receipt.read}, stored = ${receipt.stored}, rows = ${rows?.live ?? null}
     where run_id = ${run.runId}::bigint and stream = ${stream}
     returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`;
   if (done === undefined) return undefined;

@@ -202,7 +202,7 @@ export async function beginSlice(db: Db, sliceId: string, runId: string): Promis
 /** How the reading of a slice ended: its receipt. */
 export interface SliceEnd extends Omit<WalkEnd, 'matched'> {
   readonly status: 'done' | 'partial';
-  readonly landed: number;
+  readonly stored: number;
   /** The receipt matches, but what the list no longer shows is more than is believed: nothing was removed. */
   readonly isHeld?: true;
 }
@@ -217,10 +217,10 @@ export async function endSlice(
   runId: string,
   end: SliceEnd | { readonly status: 'failed' | 'absent'; readonly code: string; readonly message: string },
 ): Promise<void> {
-  const nothing = { expected: null, fetched: null, landed: null, passes: null, code: null, message: null };
+  const nothing = { expected: null, read: null, stored: null, passes: null, code: null, message: null };
   const row = { ...nothing, ...end };
-  await sql`update ops.slices set status = ${row.status}, expected = ${row.expected}, fetched = ${row.fetched},
-      landed = ${row.landed}, passes = ${row.passes}, error_code = ${row.code}, error_message = ${row.message},
+  await sql`update ops.slices set status = ${row.status}, expected = ${row.expected}, read = ${row.read},
+      stored = ${row.stored}, passes = ${row.passes}, error_code = ${row.code}, error_message = ${row.message},
       run_id = ${runId}::bigint, finished_at = now()
     where slice_id = ${sliceId}::bigint and ${unread}`.execute(db);
 }

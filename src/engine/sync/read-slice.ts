@@ -116,20 +116,20 @@ class SliceReader {
    * reading shows much less than the source counts, or nothing though rows are stored; a second reading gives
    * a warning.
    */
-  async #check({ fetched, passes }: WalkEnd, counted: number | undefined, again: boolean): Promise<void> {
+  async #check({ read, passes }: WalkEnd, counted: number | undefined, again: boolean): Promise<void> {
     const { stream, signal } = this.#walking;
     const { slice } = this.#open;
     // A reading without a pass sent no request.
     if (passes === 0) return;
     if (stream.by !== 'changes') {
-      if (again || fetched > 0 || !(await mayHaveRows(this.#walking, slice))) return;
+      if (again || read > 0 || !(await mayHaveRows(this.#walking, slice))) return;
       throw new ShownLess(`${stream.name}: the list is empty`);
     }
     const count = counted ?? (await stream.windows.count(slice, signal)) ?? 0;
     // Counts are approximate (the vendor's own word), but none is more than nothing.
-    if (fetched === 0 ? count === 0 : count - fetched <= Math.max(2, count / 10)) return;
+    if (read === 0 ? count === 0 : count - read <= Math.max(2, count / 10)) return;
     const [from, to] = [slice.window?.from, slice.window?.to].map((at) => at?.toISOString() ?? '…');
-    const message = `${stream.name}: the source counts ${plural(count, 'record')} from ${from} to ${to}, and shows ${fetched}`;
+    const message = `${stream.name}: the source counts ${plural(count, 'record')} from ${from} to ${to}, and shows ${read}`;
     if (!again) throw new ShownLess(message);
     tell(this.#walking, 'warn', `${message}, twice: what it does not show is not read`);
   }
@@ -139,7 +139,7 @@ class SliceReader {
       const step = await this.#reading.pages.next().catch((error: unknown) => {
         // An owner that says so twice has no such list: it is read as an empty one.
         if (!(error instanceof HasNone) || !again) throw error;
-        return { done: true, value: { expected: 0, fetched: 0, passes: 1, matched: true } } as const;
+        return { done: true, value: { expected: 0, read: 0, passes: 1, matched: true } } as const;
       });
       if (step.done === true) return step.value;
       await this.#take(step.value);
@@ -233,7 +233,7 @@ class SliceReader {
 
   /** Commits the last batch with the receipt. */
   async #finish({ matched, ...walked }: WalkEnd): Promise<SliceEnd> {
-    const end = { ...walked, status: matched ? 'done' : 'partial', landed: this.#received } as const;
+    const end = { ...walked, status: matched ? 'done' : 'partial', stored: this.#received } as const;
     const { spared, isHeld } = await commit(this.#walking, this.#batch, this.#open, end, this.#listing);
     this.#walking.writers.push(this.#batch.writer);
     if (spared !== undefined) {

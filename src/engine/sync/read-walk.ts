@@ -145,9 +145,9 @@ class WalkReader {
  * A slice that is done only in part. What changed while it was read may stand still next time; what the
  * deletion limit held, people look at.
  */
-function partialProblem(name: string, { expected, fetched, isHeld }: SliceEnd): Problem {
-  const held = `the list, of ${plural(fetched, 'record')}, would have removed unbelievably many rows; nothing was removed`;
-  const short = `the source says ${expected ?? 'nothing'} records, ${fetched} could be read`;
+function partialProblem(name: string, { expected, read, isHeld }: SliceEnd): Problem {
+  const held = `the list, of ${plural(read, 'record')}, would have removed unbelievably many rows; nothing was removed`;
+  const short = `the source says ${expected ?? 'nothing'} records, ${read} could be read`;
   const reason = `${name}: ${isHeld ? held : short}`;
   return { status: 'partial', reason, passesAfterMs: isHeld ? undefined : 0 };
 }

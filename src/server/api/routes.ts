@@ -133,7 +133,7 @@ type StreamReceipt = z.infer<typeof shape.receipt>;
 /** Receipts of the finished streams of these runs; of a stream in several runs, the newest. */
 const receiptsOf = (db: Db, runs: readonly string[]) =>
   query(db)<StreamReceipt>`
-    select distinct on (s.source_id, stream) pipeline, stream, expected::float8, fetched::float8, landed::float8
+    select distinct on (s.source_id, stream) pipeline, stream, expected::float8, read::float8, stored::float8
     from ops.run_streams s join ops.runs r using (run_id)
     where run_id = any (${[...runs]}::bigint[]) and s.finished_at is not null
     order by s.source_id, stream, run_id desc`;

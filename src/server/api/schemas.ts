@@ -79,8 +79,8 @@ const step = z.object({
 });
 
 export const receipt = z
-  .object({ pipeline: text, stream: text, expected: count.nullable(), fetched: count, landed: count })
-  .describe('expected: as the source states; fetched: records read; landed: records stored.');
+  .object({ pipeline: text, stream: text, expected: count.nullable(), read: count, stored: count })
+  .describe('expected: as the source states; read: records read; stored: records stored.');
 
 export const status = z
   .object({

@@ -117,7 +117,7 @@ test('what vanished is listed with when and by which run; restricted issues are 
 
 test('a receipt matches when nothing is missing between expected, read and stored', async () => {
   await insert('ops.walks (source_id, stream, kind, run_id)', [`1, 'issues', 'full', 1`]);
-  await insert('ops.slices (walk_id, partition, status, expected, fetched, landed, run_id)', [
+  await insert('ops.slices (walk_id, partition, status, expected, read, stored, run_id)', [
     `1, null, 'done', 10, 10, 10, 1`,
     `1, '{"board_id": "7"}', 'done', null, 3, 3, 1`,
     `1, null, 'done', 10, 9, 9, 1`,

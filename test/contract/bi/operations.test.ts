@@ -19,7 +19,7 @@ const { insert, shows } = reading(async () => {
     ],
   );
   await insert(
-    'ops.run_streams (run_id, source_id, stream, status, reason, started_at, finished_at, expected, fetched, landed, received)',
+    'ops.run_streams (run_id, source_id, stream, status, reason, started_at, finished_at, expected, read, stored, received)',
     [
       `1, 1, 'issues', 'ok', null, '2024-01-01Z', '2024-01-01 00:01Z', 10, 10, 10, 10`,
       `1, 1, 'projects', 'ok', null, '2024-01-01Z', '2024-01-01 00:00:01Z', 2, 2, 2, 2`,

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await pool.query(`
     insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://one');
     insert into ops.runs (pipeline, source_id, kind, status, epoch) values ('tracker', 1, 'sync', 'succeeded', 1);
-    insert into ops.run_streams (run_id, source_id, stream, status, started_at, expected, fetched, landed)
+    insert into ops.run_streams (run_id, source_id, stream, status, started_at, expected, read, stored)
       values (1, 1, 'issues', 'ok', now(), 10, 10, 10)`);
 });
 afterAll(async () => {
@@ -135,7 +135,7 @@ test('the manifest says what was exported, and of which runs', async () => {
     reportingTimeZone: 'UTC',
   });
   expect(streams).toEqual([
-    expect.objectContaining({ stream: 'issues', runId: '1', expected: 10, landed: 10 }),
+    expect.objectContaining({ stream: 'issues', runId: '1', expected: 10, stored: 10 }),
   ]);
   expect(views.map(({ name }: { name: string }) => name)).toEqual(['issues', 'odd_values']);
   const [issues, values] = views;
@@ -197,7 +197,7 @@ test.each(['parquet', 'csv'] as const)(
       const isWaiting = "select from pg_locks where locktype = 'advisory' and not granted";
       await expect.poll(async () => (await pool.query(isWaiting)).rowCount, { interval: 5 }).toBe(1);
       await sync.query(`begin; insert into public.numbers values (2);
-        insert into ops.run_streams (run_id, source_id, stream, status, started_at, expected, fetched, landed)
+        insert into ops.run_streams (run_id, source_id, stream, status, started_at, expected, read, stored)
           values (1, 1, 'boards', 'ok', now(), 7, 7, 7); commit; select pg_advisory_unlock(9)`);
       const manifest = await exporting;
       const before = { aa_numbers: 1, just_one: 1, stream_runs: 1, zz_numbers: 1 };

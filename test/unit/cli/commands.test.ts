@@ -115,7 +115,7 @@ describe('from nothing to a full warehouse', () => {
     expect(runs.length).toBeGreaterThanOrEqual(4);
     const first = runs.findLast((each: { counts: { inserted: number } }) => each.counts.inserted > 150);
     const detail = await json(`runs ${first.runId}`);
-    const receipt = { expected: 150, fetched: 150, landed: 150 };
+    const receipt = { expected: 150, read: 150, stored: 150 };
     expect(issuesIn(detail.streams)).toMatchObject({ status: 'ok', receipt });
     expect((await run(`runs ${first.runId}`)).out).toMatch(
       /^issues +ok +\d+ +expected 150 · read 150 · stored 150 +150 /m,

@@ -18,7 +18,7 @@ test('numbers are aligned to the right with thousands separators, and nothing is
 });
 
 test('the key of a value decides how it is shown', () => {
-  const receipt = { expected: null, fetched: 5, landed: 5 };
+  const receipt = { expected: null, read: 5, stored: 5 };
   const counts = { received: 5, inserted: 2, unchanged: 3 };
   const row = { runId: '7', seconds: 401, receipt, counts, error: null };
   const keys = 'runId seconds receipt counts error';

@@ -26,7 +26,7 @@ const at = (stream: string, received: number, expected?: number): RunEvent => ({
   retries: 0,
 });
 const counts = { ...noCounts, received: 5000, inserted: 5000 };
-const receipt = { expected: 5000, fetched: 5000, landed: 5000 };
+const receipt = { expected: 5000, read: 5000, stored: 5000 };
 const finished = (stream: string, more: Partial<StreamReport> = {}): RunEvent => ({
   type: 'stream.finished',
   pipeline,

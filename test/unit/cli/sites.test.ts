@@ -88,9 +88,9 @@ test('one nightly reads three sites into one warehouse, each with its own state'
   expect(request).toMatchObject({ status: 'succeeded', error: null });
   const counted = receipts.filter(({ stream }: { stream: string }) => stream === 'issues');
   expect(counted).toMatchObject([
-    { pipeline: 'web', fetched: 60, landed: 60 },
-    { pipeline: 'plant', fetched: 50, landed: 50 },
-    { pipeline: 'erp', fetched: 40, landed: 40 },
+    { pipeline: 'web', read: 60, stored: 60 },
+    { pipeline: 'plant', read: 50, stored: 50 },
+    { pipeline: 'erp', read: 40, stored: 40 },
   ]);
   expect(new Set(steps.map(({ pipeline }: { pipeline: string }) => pipeline))).toEqual(new Set(names));
   await expectAll();

@@ -105,7 +105,7 @@ const pageOf = (records: readonly Json[]): Page => ({ records, raw: Buffer.alloc
 
 async function* inPages(all: readonly Json[], size: number): AsyncGenerator<Page, WalkEnd, void> {
   for (let i = 0; i < all.length; i += size) yield pageOf(all.slice(i, i + size));
-  return { expected: null, fetched: all.length, passes: 1, matched: true };
+  return { expected: null, read: all.length, passes: 1, matched: true };
 }
 
 const field = (record: Json, name: string): string => String(Reflect.get(Object(record), name));

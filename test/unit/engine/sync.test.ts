@@ -11,7 +11,7 @@ test.each(dialects)(
     expect(report).toMatchObject({ status: 'succeeded' });
     expect(report.streams.find(({ stream }) => stream === 'issues')).toMatchObject({
       status: 'ok',
-      receipt: { fetched: 150, landed: 150 },
+      receipt: { read: 150, stored: 150 },
       counts: { inserted: 150 },
     });
     expect(await rig.sync()).toMatchObject({

@@ -103,7 +103,7 @@ test('the summary begins with what is wrong: a source, a stream, or a run', () =
     /^tracker\.boards is 2 d 1 h old: account 7 answers 403\. 1 of 2 streams fresh and complete\. /,
   );
   const failed = { runId: '1', kind: 'sync', finishedAt: ago(3), status: 'failed' };
-  const receipt = { expected: null, fetched: 0, landed: 0 };
+  const receipt = { expected: null, read: 0, stored: 0 };
   expect(
     summary([
       {},
@@ -135,7 +135,7 @@ describe('the state is good only where nothing is wrong', () => {
 
   const failed = { status: 'failed' } as const;
   const held = { status: 'needs_attention', settles: 'deletions' };
-  const receipt = { expected: null, fetched: 0, landed: 0 };
+  const receipt = { expected: null, read: 0, stored: 0 };
   const partly = { runId: '1', kind: 'sync', finishedAt: ago(3), status: 'partial', receipt };
   test.each<[string, Partial<SummaryInput>, string]>([
     ['a configured pipeline has never run', { configured: ['tracker', 'ads'] }, 'ads has never run.'],
@@ -199,14 +199,14 @@ test('an active run says how long it runs, and how long it may take', () => {
 
 test('records of a first sync that came twice are stored already; nothing was there before it', () => {
   const counts = { ...noCounts, received: 68, inserted: 45, unchanged: 23 };
-  const receipt = { fetched: 68 };
+  const receipt = { read: 68 };
   expect(outcome({ counts, deleted: 0, receipt })).toBe('68 records: 45 new, 23 already stored');
 });
 
 test('a receipt says what its numbers are', () => {
   const text = 'expected 5,000 · read 5,000 · stored 4,999';
-  expect(receiptText({ expected: 5000, fetched: 5000, landed: 4999 })).toBe(text);
-  expect(receiptText({ expected: null, fetched: 5, landed: 5 })).toBe('expected – · read 5 · stored 5');
+  expect(receiptText({ expected: 5000, read: 5000, stored: 4999 })).toBe(text);
+  expect(receiptText({ expected: null, read: 5, stored: 5 })).toBe('expected – · read 5 · stored 5');
 });
 
 test.each([
@@ -215,6 +215,6 @@ test.each([
   [5, 5, 4, '1 record fewer stored than read'],
   [5, 3, 3, '2 records fewer read than the source stated'],
   [3, 5, 5, '2 records more read than the source stated'],
-])('a receipt of %s expected, %s read and %s stored: %s', (expected, fetched, landed, problem) => {
-  expect(receiptProblem({ expected, fetched, landed })).toBe(problem);
+])('a receipt of %s expected, %s read and %s stored: %s', (expected, read, stored, problem) => {
+  expect(receiptProblem({ expected, read, stored })).toBe(problem);
 });

@@ -103,7 +103,7 @@ describe('an offset walk', () => {
     const { server, http } = await serve((arrived) => slice(list, arrived));
     const { ids, end, pages: all } = await walked(http, walkOf(offset()));
     expect(ids).toEqual(list);
-    expect(end).toEqual({ expected: 10, fetched: 10, passes: 1, matched: true });
+    expect(end).toEqual({ expected: 10, read: 10, passes: 1, matched: true });
     expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6']);
     expect(all.map((page) => page.offset)).toEqual([0, 3, 6]);
     for (const page of all)
@@ -146,7 +146,7 @@ describe('an offset walk', () => {
   test('a list that never adds up is read three times and said not to match', async () => {
     const { http } = await serve((arrived) => slice(names(5), arrived, 4, { total: 7 }));
     const { end } = await walked(http, walkOf(offset()));
-    expect(end).toEqual({ expected: 7, fetched: 5, passes: 3, matched: false });
+    expect(end).toEqual({ expected: 7, read: 5, passes: 3, matched: false });
   });
 
   test('records without an id are delivered, and not twice at a seam', async () => {
@@ -157,7 +157,7 @@ describe('an offset walk', () => {
     });
     const { ids, end } = await walked(http, walkOf(offset()));
     expect(ids).toEqual(list);
-    expect(end).toMatchObject({ fetched: 3, matched: true });
+    expect(end).toMatchObject({ read: 3, matched: true });
   });
 });
 
@@ -207,7 +207,7 @@ describe('a list that changes under an offset walk', () => {
         ended++;
         expect(ids).toEqual(expect.arrayContaining(lasting));
         expect(new Set(ids).size).toBe(ids.length);
-        expect(end.fetched).toBe(ids.length);
+        expect(end.read).toBe(ids.length);
       },
     );
     await fc.assert(walks, { numRuns: 300 });
@@ -246,7 +246,7 @@ describe('other ways of paging', () => {
     const { server, http } = await serve((_, n) => play.json(replies[n]));
     const { ids, end } = await walked(http, walkOf(firstThatFits(pageToken(), offset())));
     expect(ids).toEqual(['a', 'b', 'c', 'd']);
-    expect(end).toEqual({ expected: null, fetched: 4, passes: 1, matched: true });
+    expect(end).toEqual({ expected: null, read: 4, passes: 1, matched: true });
     expect(server.requests.map((one) => parameter(one, 'nextPageToken'))).toEqual([null, 't1', 't2', 't3']);
   });
 
@@ -275,7 +275,7 @@ describe('other ways of paging', () => {
     });
     const { ids, end } = await walked(http, walkOf(bareArray()));
     expect(ids).toEqual(list);
-    expect(end).toMatchObject({ expected: null, fetched: 9, matched: true });
+    expect(end).toMatchObject({ expected: null, read: 9, matched: true });
   });
 
   test.each<[string, unknown]>([
@@ -338,7 +338,7 @@ describe('a walk by Link headers', () => {
       const { server, http } = await serve((arrived) => numbered(list, arrived));
       const { ids, end, pages: all } = await walked(http, walkOf(linkHeader()));
       expect(ids).toEqual(list);
-      expect(end).toEqual({ expected: null, fetched: count, passes: 1, matched: true });
+      expect(end).toEqual({ expected: null, read: count, passes: 1, matched: true });
       expect(server.requests).toHaveLength(Math.max(1, Math.ceil(count / 4)));
       for (const page of all)
         for (const record of page.records)
@@ -400,7 +400,7 @@ describe('a page token that expires half-way', () => {
       });
       const { ids, end } = await walked(http, walkOf(pageToken()));
       expect(ids).toEqual(names(8));
-      expect(end).toMatchObject({ fetched: 8, passes: 2, matched: true });
+      expect(end).toMatchObject({ read: 8, passes: 2, matched: true });
       expect(server.fired).toContain(`status ${code}`);
     },
   );
@@ -433,7 +433,7 @@ describe('reading ahead', () => {
     await expect.poll(() => server.requests.length).toBe(2);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(server.requests).toHaveLength(2);
-    await reading.return({ expected: null, fetched: 0, passes: 0, matched: false });
+    await reading.return({ expected: null, read: 0, passes: 0, matched: false });
   });
 
   test('a walk that is left aborts the request under way and leaves no unhandled rejection', async () => {

@@ -209,17 +209,17 @@ const reading = (
   signal: AbortSignal,
 ): SliceReading => {
   async function* all() {
-    let fetched = 0;
+    let read = 0;
     let strange = 0;
     const open = (one: AggregateQuestion, until: AbortSignal) =>
       reports.streamLimit(() => pagesOf(reports, one, until), until);
     for await (const { left, ...page } of mergeConcurrent(questions, reports.concurrency, open, signal)) {
-      fetched += page.records.length;
+      read += page.records.length;
       strange += left;
       yield page;
     }
     const [one] = questions;
-    if (one !== undefined && strange > 0 && fetched === 0)
+    if (one !== undefined && strange > 0 && read === 0)
       throw new UnexpectedContent(
         `${endpoint}: the report has ${plural(strange, 'row')}, none of what was requested: ${one.account}, ${one.level} by ${one.granularity} of ${instant(one.from)} to ${instant(one.to)} (exclusive)`,
       );
@@ -227,7 +227,7 @@ const reading = (
       reports.note(
         `${endpoint}: ${strange} rows were of other entities or days than requested; they were left out`,
       );
-    return { expected: null, fetched, passes: questions.length === 0 ? 0 : 1, matched: true };
+    return { expected: null, read, passes: questions.length === 0 ? 0 : 1, matched: true };
   }
   const bytes: SliceReading['bytes'] = (record, page) =>
     sourceBytes(record, page, { list: rowsIn, id: rowId });
@@ -249,9 +249,9 @@ async function* pagesOf({ http }: Reports, question: AggregateQuestion, signal: 
       rows += records.length;
       yield { ...page, records, left: given.length - records.length };
     }
-    const { matched, expected, fetched } = step.value;
+    const { matched, expected, read } = step.value;
     if (!matched)
-      throw new UnexpectedContent(`${endpoint}: the server states ${expected} rows, ${fetched} were read`);
+      throw new UnexpectedContent(`${endpoint}: the server states ${expected} rows, ${read} were read`);
     if (rows > 0 || isSecond || !(await question.hasFacts())) return;
   }
 }

@@ -63,10 +63,10 @@ async function* pagesOf(
       const { day, absent } = readHeader(lookEndpoint, file.header);
       if (absent.length > 0)
         reports.note(`${lookEndpoint}: requested, but not in the report: ${absent.join(', ')}`);
-      const fetched = yield* rowsOf(reports, file.blocks, day, slice);
+      const read = yield* rowsOf(reports, file.blocks, day, slice);
       // The engine asks about an empty answer again, and the same file would only repeat it.
-      if (fetched === 0) await ledger.became('abandoned', 'it has no rows');
-      return { expected: null, fetched, passes: 1, matched: true };
+      if (read === 0) await ledger.became('abandoned', 'it has no rows');
+      return { expected: null, read, passes: 1, matched: true };
     } finally {
       await file.close();
     }
@@ -87,20 +87,20 @@ async function* rowsOf({ note }: Reports, blocks: AsyncIterable<Block>, day: num
     const text = line.count === line.header.length ? cellOf(line, day).slice(0, 10) : '';
     return (text < first || text >= end) && /^\d{4}-\d{2}-\d{2}$/.test(text);
   };
-  let fetched = 0;
+  let read = 0;
   let outside = 0;
   for await (const { lines } of blocks) {
     const given = lines.filter((line) => !isEmpty(line));
     const records = given.filter((line) => !isOutside(line));
     outside += given.length - records.length;
-    fetched += records.length;
+    read += records.length;
     yield { records, raw: noBytes };
   }
   const days = `${first} to ${end} (exclusive)`;
-  if (fetched === 0 && outside > 0)
+  if (read === 0 && outside > 0)
     throw new UnexpectedContent(`${lookEndpoint}: the report has ${plural(outside, 'row')}, none of ${days}`);
   if (outside > 0) note(`${lookEndpoint}: ${outside} rows are of days outside ${days}; they were left out`);
-  return fetched;
+  return read;
 }
 
 /** A page of a file has no answer of its own: each line has its text. */

@@ -83,7 +83,7 @@ const reading = (
       reports.note(`${endpoint}: ${strange} rows were of other entities than requested; they were left out`);
     if (unsupported.size > 0)
       reports.note(`${endpoint}: the server does not know the dimensions ${[...unsupported].join(', ')}`);
-    return { expected: null, fetched: end.fetched, passes, matched: true };
+    return { expected: null, read: end.read, passes, matched: true };
   }
   const id = (record: Json): string =>
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');

@@ -25,7 +25,7 @@ export const operations: Truths = {
     from ops.streams t join ops.sources s using (source_id) group by 1`,
   'What did the last runs do?': `select run_id, pipeline, kind, status, received, inserted, updated, unchanged, deleted
     from ops.runs order by run_id desc limit 10`,
-  'Did a run read everything that the source has?': `select stream, expected, fetched, landed, rejected from ops.run_streams
+  'Did a run read everything that the source has?': `select stream, expected, read, stored, rejected from ops.run_streams
     where run_id = (select max(run_id) from ops.runs where pipeline = 'tracker' and kind = 'sync')`,
   // As company.sql made them: the promise of 26 hours counts from the start of the last complete night.
   'Which nights were late?': `select 'tracker', current_date - n, status,

@@ -102,7 +102,7 @@ describe('fields', () => {
     const { ids, rows, end } = await tracker.read('fields');
     const truth = tracker.simulator.oracle().fields.map(({ id }) => id);
     expect(ids).toEqual(truth);
-    expect(end).toMatchObject({ expected: truth.length, fetched: truth.length, matched: true });
+    expect(end).toMatchObject({ expected: truth.length, read: truth.length, matched: true });
     const own = rows.at(-1);
     expect(own).toMatchObject({ id: 'customfield_10044', name: 'Risk', custom: true });
     expect(JSON.parse(String(own?._extra))).toEqual({ scope: { type: 'PROJECT', project: { id: '10002' } } });

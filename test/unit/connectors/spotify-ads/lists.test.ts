@@ -106,7 +106,7 @@ describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue)
       const { records, end } = await read(at, stream(at.ads), slice);
       expect(records).toEqual(list);
       const expected = tongue === 'vendor' ? count : null;
-      expect(end).toMatchObject({ matched: true, fetched: count, expected });
+      expect(end).toMatchObject({ matched: true, read: count, expected });
       for (const { url } of at.server.requests) {
         const { limit, sort_field, sort_direction } = Object.fromEntries(
           new URL(url, 'http://x').searchParams,
@@ -169,7 +169,7 @@ test.each<[string, Envelope]>([
 
 test.each([
   [-60, 'too small is not believed', { matched: true }],
-  [5, 'too large does not match', { matched: false, expected: 125, fetched: 120 }],
+  [5, 'too large does not match', { matched: false, expected: 125, read: 120 }],
 ])('a total that is wrong by %i costs no record: %s', async (wrong, _, end) => {
   const list = some('x', 120);
   const at = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: (n) => n + wrong });
@@ -223,7 +223,7 @@ describe('ad sets', () => {
     const stream = streams.adSets(at.ads);
     const { records, end } = await read(at, stream, slice, given);
     expect(sorted(records)).toEqual(sorted(sets));
-    expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
+    expect(end).toMatchObject({ matched: true, expected: 130, read: 130 });
     await read(at, stream, slice, given);
     const lists = at.server.requests.filter(({ url }) => url.includes('/ad_sets?'));
     expect(lists).toHaveLength(1);
@@ -248,7 +248,7 @@ describe('ad sets', () => {
     const at = await opened({ lists: {}, entities: { ...account, ...byPath(sets.slice(3)) } });
     const { records, end } = await read(at, streams.adSets(at.ads), slice, given);
     expect(sorted(records)).toEqual(sorted(sets.slice(3)));
-    expect(end).toMatchObject({ matched: true, expected: 127, fetched: 127 });
+    expect(end).toMatchObject({ matched: true, expected: 127, read: 127 });
     expect(at.notes).toEqual([
       expect.stringContaining('3 of 130 are not there and keep their rows: s-0, s-1, s-2'),
     ]);
@@ -339,7 +339,7 @@ describe('ad accounts', () => {
     const at = await opened({ lists: {}, entities }, ['a1', 'gone', 'a3']);
     const before = lending({ 'ads.ad_accounts': [{ id: 'gone' }] });
     const { end } = await read(at, streams.adAccounts(at.ads), {}, before);
-    expect(end).toMatchObject({ matched: true, fetched: 2 });
+    expect(end).toMatchObject({ matched: true, read: 2 });
   });
 
   test('restrict what is read below them, in either case, whatever their names hold', () => {

@@ -95,13 +95,13 @@ test('the contract: status tells the current status, the running steps and the e
     `insert into ops.runs (run_id, pipeline, source_id, kind, trigger, status, epoch) overriding system value values (7, 'tracker', 1, 'sync', 'api', 'running', 1)`,
   );
   await query(`insert into ops.dag_run_runs values ($1, 7)`, [started.data.runId]);
-  await query(`insert into ops.run_streams (run_id, source_id, stream, status, received, inserted, finished_at, expected, fetched, landed)
+  await query(`insert into ops.run_streams (run_id, source_id, stream, status, received, inserted, finished_at, expected, read, stored)
     values (7, 1, 'projects', 'ok', 3, 3, now(), 3, 3, 3), (7, 1, 'issues', 'running', 40, 40, null, null, 0, 0)`);
   const { code, body } = await ask(`${base}/dags/tracker/status`);
   expect(code).toBe(200);
   isShaped(body.data, 'Status');
   const run = { received: 43, changed: 43, runs: ['7'] };
-  const receipts = [{ pipeline: 'tracker', stream: 'projects', expected: 3, fetched: 3, landed: 3 }];
+  const receipts = [{ pipeline: 'tracker', stream: 'projects', expected: 3, read: 3, stored: 3 }];
   const now = { status: 'running', runId: started.data.runId, trigger: 'api', run, receipts };
   expect(body.data).toMatchObject(now);
   const issues = { pipeline: 'tracker', name: 'issues', status: 'running', received: 40 };

@@ -119,13 +119,13 @@ test('a run is drawn stream by stream, shaded where the source limited the rate'
 test('a receipt that does not match is said in words', async () => {
   const text = async () => textOf((await person.get('/runs/1')).body);
   expect(await text()).not.toMatch(/fewer|more than/);
-  const set = (landed: string) =>
-    scene.rig.rows(`update ops.run_streams set landed = ${landed} where run_id = 1 and stream = 'issues'`);
-  await set('landed - 3');
+  const set = (stored: string) =>
+    scene.rig.rows(`update ops.run_streams set stored = ${stored} where run_id = 1 and stream = 'issues'`);
+  await set('stored - 3');
   expect(await text()).toMatch(/issues : 3 records fewer stored than read/);
   const { body } = await person.get('/streams/tracker/issues');
   expect(textOf(body)).toContain('3 records fewer stored than read');
-  await set('landed + 3');
+  await set('stored + 3');
 });
 
 test('a stream shows its freshness, its columns with their comments, what failed, and a query that runs', async () => {

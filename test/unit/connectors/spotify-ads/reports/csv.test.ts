@@ -38,7 +38,7 @@ const read = async (
       for (const record of step.value.records)
         all.push({ record, bytes: String(reading?.bytes(record, step.value)), id: reading?.id(record) });
     expect(step?.value).toMatchObject({ matched: true });
-    if (step?.done === true) fetched = step.value.fetched;
+    if (step?.done === true) fetched = step.value.read;
   } catch (error) {
     failure = error;
   }
