@@ -1,9 +1,9 @@
 /** `CRASH_SEED` repeats the seed that a failure names. */
 export const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** A small generator of numbers in [0, 1) that the seed and `more` decide (mulberry32). */
-export function dice(more = 0): () => number {
-  let state = (seed + more) >>> 0;
+/** A small generator of numbers in [0, 1) that the seed and `more` decide (mulberry32). `from`: another seed. */
+export function dice(more = 0, from = seed): () => number {
+  let state = (from + more) >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

@@ -21,6 +21,8 @@ export interface PrivateCluster {
   connect(database: string, options?: ConnectOptions & { readonly port?: number }): Promise<Warehouse>;
   /** As after a power cut: every process of the server ends at once, and after `whileDown` it starts again. */
   crash(whileDown?: () => Promise<void>): Promise<void>;
+  /** Ends it in good order, which cuts its connections, and starts it after `whileDown`. */
+  restart(whileDown?: () => Promise<void>): Promise<void>;
   /** Restarts it, and remembers how it is; with what this gives it is so again, as where a replica takes over that has not heard of what came since. */
   keep(): Promise<() => Promise<void>>;
   /** Restarts it as a replica, which takes no writes; what this gives makes it a primary again. */
@@ -30,7 +32,7 @@ export interface PrivateCluster {
   remove(): Promise<void>;
 }
 
-const settings = {
+const usual = {
   fsync: 'off',
   max_connections: '30',
   shared_buffers: '32MB',
@@ -40,7 +42,9 @@ const settings = {
   log_min_messages: 'fatal',
 };
 
-export async function privateCluster(): Promise<PrivateCluster> {
+/** `more`: settings of the server besides the usual ones. */
+export async function privateCluster(more: Readonly<Record<string, string>> = {}): Promise<PrivateCluster> {
+  const settings = { ...usual, ...more };
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-own-'));
   fs.chmodSync(directory, 0o711);
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
@@ -79,6 +83,11 @@ export async function privateCluster(): Promise<PrivateCluster> {
     connect: (database, { port: by, ...options } = {}) => connect(url(database, by), options),
     async crash(whileDown) {
       await killed();
+      await whileDown?.();
+      await start(cluster, port, settings);
+    },
+    async restart(whileDown) {
+      await stop(cluster);
       await whileDown?.();
       await start(cluster, port, settings);
     },

@@ -16,6 +16,8 @@ export interface Comparison {
   readonly issuesOnly?: boolean;
   /** Ids of issues that are not compared, nor what hangs on them. */
   readonly except?: readonly string[];
+  /** Only rows of this source, by its name in `ops.sources`: the warehouse has several. */
+  readonly source?: string;
 }
 
 /** The two sides of a comparison: a rig is one, and so are a truth that was taken down earlier and a warehouse by itself. */
@@ -47,9 +49,13 @@ export async function differences(rig: Sides, how: Comparison = {}): Promise<rea
   const tables = Object.entries(expectations(rig.tracker.oracle(), how)).filter(
     ([table]) => how.issuesOnly !== true || ofIssues.test(table),
   );
+  const ofSource =
+    how.source === undefined
+      ? ''
+      : ` and source_id = (select source_id from ops.sources where name = '${how.source}')`;
   const selects = tables.map(
     ([table, { where = 'true' }]) =>
-      `select '${table}' as name, to_jsonb(t)::text as row from tracker.${table} t where ${where}`,
+      `select '${table}' as name, to_jsonb(t)::text as row from tracker.${table} t where (${where})${ofSource}`,
   );
   const stored = Map.groupBy(
     await rig.rows<{ name: string; row: string }>(selects.join(' union all ')),

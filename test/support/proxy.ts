@@ -17,6 +17,8 @@ export interface Wire {
   freeze(): void;
   /** New connections pass again; the frozen ones stay frozen. */
   thaw(): void;
+  /** The frozen connections break: what the keepalives of both ends do to a half-open connection. */
+  drop(): void;
   /** Every connection breaks, those that are being made, too. */
   cut(): void;
   /**
@@ -26,6 +28,8 @@ export interface Wire {
   at(moments: readonly Moment[], act: () => void | Promise<void>): Acts;
   /** Connections that were made until now. */
   readonly connections: number;
+  /** Connections that bytes can pass now. */
+  readonly open: number;
   close(): Promise<void>;
 }
 
@@ -36,7 +40,8 @@ export interface Acts {
 }
 
 export async function proxy(to: { readonly host: string; readonly port: number }): Promise<Wire> {
-  const sockets = new Set<net.Socket>();
+  /** The ends of every connection, each with the line that it was made on. */
+  const sockets = new Map<net.Socket, { frozen: boolean }>();
   let line = { frozen: false };
   let connections = 0;
   let ear: Ear = { left: [], act: () => undefined, heard: 0 };
@@ -66,7 +71,7 @@ export async function proxy(to: { readonly host: string; readonly port: number }
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(from);
+      sockets.set(from, mine);
       from.on('data', (chunk) => {
         if (from === client) void hear(chunk);
         if (!mine.frozen) into.write(chunk);
@@ -90,8 +95,11 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     thaw: () => {
       line = { frozen: false };
     },
+    drop: () => {
+      for (const [socket, { frozen }] of sockets) if (frozen) socket.destroy();
+    },
     cut: () => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
     },
     at: (moments, act) => {
       const mine: Ear = { left: [...moments], act, heard: 0 };
@@ -101,8 +109,11 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     get connections() {
       return connections;
     },
+    get open() {
+      return [...sockets.values()].filter(({ frozen }) => !frozen).length / 2;
+    },
     close: async () => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
       server.close();
       await once(server, 'close');
     },

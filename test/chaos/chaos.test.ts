@@ -1,0 +1,313 @@
+/** Four processes of `serve`, twelve pipelines, two sources that misbehave: whatever a seed does to them, nothing is lost, late or twice. */
+
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { privateCluster } from '../fault/private-cluster.ts';
+import { differences, issueDifferences } from '../support/oracle.ts';
+import { until } from '../support/processes.ts';
+import { ask, operate } from '../unit/server/api/api.ts';
+import { noteStates, wrongBooks } from './books.ts';
+import { type Company, companyOf, cutSource, mute, type Site, silenceSource } from './company.ts';
+import { type Member, memberOf } from './fleet.ts';
+import { type Fault, faultsOf, type Kind, kinds } from './schedule.ts';
+import { type Draw, drawOf, minutes, seed } from './seed.ts';
+
+const size = { ms: minutes * 60_000, processes: 4, sources: 2 };
+const pipelines = 12;
+
+/** After the last fault every request is over, and a pipeline whose source answers is read, within this time, ms. */
+const slotMs = 60_000;
+const calmMs = 240_000;
+
+test('a seed gives the same faults, and each kind of them', () => {
+  const faults = faultsOf(7, { ...size, ms: 120_000 });
+  expect(faultsOf(7, { ...size, ms: 120_000 })).toEqual(faults);
+  expect(faultsOf(8, { ...size, ms: 120_000 })).not.toEqual(faults);
+  expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(kinds));
+});
+
+test('under faults nothing is lost, late or twice', async () => {
+  const stage = await staged();
+  onTestFinished(stage.close);
+  const { company, members, rows } = stage;
+  say(`CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`);
+  const began = performance.now();
+
+  const over = new AbortController();
+  const accepted = new Set<string>();
+  const busy = [changing(company, over.signal), asking(stage, accepted, over.signal)];
+  const fired = await played(stage, began);
+  over.abort();
+  await Promise.all(busy);
+  expect(fired.failed).toEqual([]);
+
+  await calm(stage);
+  for (const { tracker } of company.bad) expect(tracker.script.fired.length).toBeGreaterThan(0);
+  const wrong = [...(await fair(stage))];
+  await all(company.sites, (site) => succeeds(stage, site, 'DOES=reconcile'));
+  wrong.push(...(await different(stage)));
+  // Members of sprints that were completed long ago are read by full syncs only.
+  await all(company.bad, (site) => succeeds(stage, site, 'DOES=full'));
+  for (const member of members) await member.close();
+  for (const { name, tracker } of company.bad)
+    wrong.push(...(await differences({ tracker, rows }, { source: name })).map((line) => `${name}: ${line}`));
+  wrong.push(...members.flatMap((member) => member.wrong), ...(await wrongBooks(rows)));
+  wrong.push(...(await lost(stage, accepted)));
+  say(await figures(stage, accepted.size));
+  if (wrong.length > 0) for (const member of members) say(member.said());
+  expect(wrong, `CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`).toEqual([]);
+});
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+type Stage = Awaited<ReturnType<typeof staged>>;
+
+async function staged() {
+  const cluster = await privateCluster({ max_connections: '300', shared_buffers: '128MB' });
+  const url = new URL(await cluster.database('chaos'));
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-chaos-'));
+  const company = await companyOf(seed, pipelines, size.sources);
+  writePipelines(directory, company.sites);
+  const warehouse = await cluster.connect('chaos', { max: 2 });
+  await warehouse.pool.query(noteStates);
+  const env = (databaseUrl: string): NodeJS.ProcessEnv => ({
+    PATH: process.env.PATH,
+    HOME: directory,
+    DATABASE_URL: databaseUrl,
+    TIDEMARK_PIPELINES: path.join(directory, 'pipelines'),
+    TIDEMARK_API_TOKEN: operate,
+    ...company.env(),
+  });
+  const members: Member[] = [];
+  for (let n = 0; n < size.processes; n += 1)
+    members.push(await memberOf(`process ${n + 1}`, directory, url, env));
+  await until('every process serves', () => members.every(({ base }) => base !== undefined));
+  return {
+    cluster,
+    company,
+    members,
+    rows: async <R extends object>(query: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
+      (await warehouse.pool.query<R>(query, [...values])).rows,
+    async close(): Promise<void> {
+      for (const [n, member] of members.entries())
+        fs.writeFileSync(`/tmp/chaos-said-${n + 1}`, member.said());
+      await Promise.all(members.map((member) => member.close()));
+      await warehouse.close();
+      await company.close();
+      await cluster.remove();
+      fs.rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the sources that do not misbehave leave out, so that a round of all pipelines is shorter than a minute. */
+const leftOut =
+  'statuses issue_types priorities users groups group_members boards sprints board_sprints sprint_issues'.split(
+    ' ',
+  );
+
+/** A pipeline a site, each with a schedule of its own, and a night over all of them. */
+function writePipelines(directory: string, sites: readonly Site[]): void {
+  const folder = path.join(directory, 'pipelines');
+  fs.mkdirSync(folder);
+  const head = `import { jira, nightly, pipeline } from 'tidemark';\nexport default `;
+  for (const { name, wire } of sites) {
+    const exclude = `exclude: ${JSON.stringify(wire === undefined ? leftOut : [])}`;
+    const source = `source: jira.fromEnv('${name.toUpperCase()}')`;
+    const schedule = `schedule: { sync: '* * * * *', reconcile: false }`;
+    fs.writeFileSync(
+      path.join(folder, `${name}.ts`),
+      `${head}pipeline({ name: '${name}', ${source}, ${schedule}, ${exclude} });`,
+    );
+  }
+  const names = JSON.stringify(sites.map(({ name }) => name));
+  fs.writeFileSync(path.join(folder, 'nightly.ts'), `${head}nightly({ pipelines: ${names} });`);
+}
+
+/** Something changes at the sources until the signal. */
+async function changing(company: Company, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    company.change();
+    await sleep(200);
+  }
+}
+
+const whatIsAsked = [undefined, undefined, undefined, 'DOES=full', 'DOES=reconcile'] as const;
+
+/** Runs are asked for until the signal, the first of them a night. `accepted`: the ids of those that were answered 202. */
+async function asking(stage: Stage, accepted: Set<string>, signal: AbortSignal): Promise<void> {
+  const draw = drawOf(seed, 3);
+  const names = stage.company.sites.map(({ name }) => name);
+  for (let n = 0; !signal.aborted; n += 1) {
+    const isNight = n % 40 === 0;
+    const name = isNight ? 'nightly' : (names[draw.between(0, names.length - 1)] ?? '');
+    const params = draw.oneOf(whatIsAsked);
+    const id = await start(someMember(stage.members, draw), name, isNight ? undefined : params);
+    if (id !== undefined) accepted.add(id);
+    await sleep(2_000);
+  }
+}
+
+const someMember = (members: readonly Member[], draw: Draw): Member | undefined =>
+  members[draw.between(0, members.length - 1)];
+
+/** Asks for a run. Its id; undefined where the answer was another one than 202, or none. */
+async function start(member: Member | undefined, name: string, params?: string): Promise<string | undefined> {
+  if (member?.base === undefined) return undefined;
+  const body = JSON.stringify(params === undefined ? {} : { params });
+  const headers = { 'content-type': 'application/json' };
+  const how = { method: 'POST', headers, body, signal: AbortSignal.timeout(5_000) };
+  const answer = await ask(`${member.base}/api/v1/dags/${name}/start`, how).catch(() => undefined);
+  return answer?.code === 202 ? answer.body.data.runId : undefined;
+}
+
+/** Plays the schedule. What happens to one process, source or warehouse happens in turn. `failed`: faults that did not fire. */
+async function played(stage: Stage, began: number): Promise<{ readonly failed: readonly string[] }> {
+  const failed: string[] = [];
+  const turns = new Map<string, Promise<void>>();
+  for (const fault of faultsOf(seed, size)) {
+    await sleep(Math.max(0, began + fault.at - performance.now()));
+    const place = `${fault.to} ${fault.which}`;
+    const one = async (): Promise<void> => {
+      say(`${seconds(performance.now() - began)} ${textOf(fault)}`);
+      await done(stage, fault).catch((error) => failed.push(`${textOf(fault)}: ${error}`));
+    };
+    turns.set(place, (turns.get(place) ?? Promise.resolve()).then(one));
+  }
+  await Promise.all(turns.values());
+  return { failed };
+}
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+const textOf = ({ kind, at, to, which, ms }: Fault): string =>
+  `${kind} (${to} ${which}, ${seconds(ms)}, due at ${seconds(at)})`;
+
+/** Throws where the fault does not fire. */
+async function done({ cluster, company, members }: Stage, { kind, which, ms }: Fault): Promise<void> {
+  const member = members[which - 1];
+  const site = company.bad[which - 1];
+  const acts: Record<Kind, () => Promise<void> | undefined> = {
+    'kill a process': () => member?.kill(ms),
+    'stop a process': () => member?.stop(ms),
+    'end a process in good order': () => member?.end(ms),
+    'step the clock of a process': () => member?.step(ms),
+    'cut a process from the warehouse': () => member?.cut(),
+    'silence the warehouse for a process': () => member?.silence(ms),
+    'cut a source': () => site && cutSource(site),
+    'silence a source': () => site && silenceSource(site, ms),
+    'restart the warehouse': () => cluster.restart(() => sleep(ms)),
+    'crash the warehouse': () => cluster.crash(() => sleep(ms)),
+  };
+  await acts[kind]();
+}
+
+/** Asks for a run of the site until it is accepted, and waits until it succeeded. */
+async function succeeds({ members, rows }: Stage, { name }: Site, params?: string): Promise<void> {
+  let id: string | undefined;
+  let turn = 0;
+  await until(
+    `${name} takes a request`,
+    async () => {
+      id = await start(members[turn++ % members.length], name, params);
+      if (id === undefined) await sleep(200);
+      return id !== undefined;
+    },
+    calmMs,
+  );
+  const query =
+    'select status, error_message from ops.dag_runs where dag_run_id = $1 and finished_at is not null';
+  await until(
+    `${id} is over`,
+    async () => {
+      const [row] = await rows<{ status: string; error_message: string | null }>(query, [id]);
+      if (row !== undefined && row.status !== 'succeeded')
+        throw new Error(`${id} ${row.status}: ${row.error_message}`);
+      if (row === undefined) await sleep(100);
+      return row !== undefined;
+    },
+    calmMs,
+  );
+}
+
+/** While two sources answer nothing, each of the others is read within its slot. One line for each that is not. */
+async function fair(stage: Stage): Promise<readonly string[]> {
+  const { company } = stage;
+  for (const { tracker } of company.bad) tracker.script.clear();
+  const muted = company.bad.map(mute);
+  const held = company.bad.map((site) => succeeds(stage, site));
+  await until('both sources are asked', () => muted.every(({ asked }) => asked() > 0), calmMs);
+  const slow: string[] = [];
+  await Promise.all(
+    company.good.map(async (site) => {
+      const at = performance.now();
+      await succeeds(stage, site);
+      const ms = performance.now() - at;
+      if (ms > slotMs) slow.push(`${site.name} was read ${seconds(ms)} after it was asked for`);
+    }),
+  );
+  for (const { lift } of muted) lift();
+  await Promise.all(held);
+  return slow;
+}
+
+const all = <T>(list: readonly T[], work: (one: T) => Promise<void>) => Promise.all(list.map(work));
+
+/** No fault lasts, every process serves, and all that was asked until now is over. */
+async function calm({ members, company, rows }: Stage): Promise<void> {
+  const [now] = await rows<{ at: string }>('select clock_timestamp()::text as at');
+  await until('every process serves', () => members.every(({ base }) => base !== undefined), calmMs);
+  const open = `select from ops.dag_runs where finished_at is null and queued_at < '${now?.at}'`;
+  const isOver = async (): Promise<boolean> => {
+    await sleep(200);
+    return (await rows(open)).length === 0;
+  };
+  await until('all that was asked is over', isOver, calmMs).catch(async (cause) => {
+    throw new Error(`requests are not over: ${await unfinished(rows)}`, { cause });
+  });
+  for (const { world } of company.sites) world.calm();
+}
+
+/** Where issues, and what hangs on them, differ from their sources. */
+async function different({ company, rows }: Stage): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { name, tracker } of company.sites)
+    for (const line of await issueDifferences({ tracker, rows }, { source: name }))
+      lines.push(`${name}: ${line}`);
+  return lines;
+}
+
+/** Requests that were accepted, and that the warehouse does not have. */
+async function lost({ rows }: Stage, accepted: ReadonlySet<string>): Promise<readonly string[]> {
+  const found = await rows<{ id: string }>('select dag_run_id as id from ops.dag_runs');
+  const known = new Set(found.map(({ id }) => id));
+  return [...accepted].filter((id) => !known.has(id)).map((id) => `request ${id} was accepted, and is gone`);
+}
+
+/** The requests that are not over, with their jobs and the last lines of their logs. */
+async function unfinished(rows: Stage['rows']): Promise<string> {
+  const found = await rows<{ line: string }>(`
+    select concat_ws(' ', dag_run_id, status, worker, 'queued', queued_at, 'started', started_at, 'progress', progress_at, 'lost',
+      (select string_agg(concat_ws(' ', 'job', j.state, j.retry_count, j.start_after, j.heartbeat_on), ', ') from pgboss.job j
+        where j.data->>'requestId' = d.dag_run_id),
+      (select string_agg(l.at || ' ' || l.message, E'\\n  ' order by l.seq) from (
+        select * from ops.run_log l where l.dag_run_id = d.dag_run_id order by seq desc limit 30) l)) as line
+    from ops.dag_runs d where finished_at is null order by seq`);
+  return found.map(({ line }) => `\n${line}`).join('');
+}
+
+/** What came of it, in numbers. */
+async function figures({ rows, company }: Stage, accepted: number): Promise<string> {
+  const [counts] = await rows<Record<string, string>>(`select
+    (select count(*) from ops.ticks) as ticks, (select count(*) from ops.dag_runs) as requests,
+    (select count(*) from ops.runs) as runs, (select count(*) from ops.runs where status = 'lost') as lost,
+    (select count(*) from ops.runs where status = 'interrupted') as interrupted,
+    (select count(*) from ops.runs where status in ('failed', 'partly_failed')) as failed,
+    (select count(*) from ops.dag_runs where error_code = 'worker_lost') as parked`);
+  const faults = company.bad.map(({ tracker }) => tracker.script.fired.length).join(' and ');
+  const text = Object.entries(counts ?? {}).map(([name, n]) => `${n} ${name}`);
+  return `${text.join(', ')}; ${accepted} accepted by the API; ${faults} faults of the sources' own`;
+}
