@@ -28,7 +28,7 @@ export const budgets: Readonly<Record<string, number>> = {
   warehouse: 923,
   embedded: 399,
   runs: 561,
-  scheduler: 595,
+  scheduler: 678,
   outbound: 353,
   'server/api': 588,
   'server/dashboard': 942,
@@ -42,7 +42,7 @@ const slack = 0.05;
 export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
 
 /** The limit for all of `src` in code lines: issues state their budgets in lines. */
-export const limit = 25_138;
+export const limit = 25_268;
 
 const source = path.resolve(import.meta.dirname, '../src');
 

@@ -25,8 +25,8 @@ import { openProgress } from './progress.ts';
 import { listenError } from './setup.ts';
 import { untilStopped } from './terminal.ts';
 
-/** Connections for the queue, the API and the pages. Runs have their own. */
-const ownConnections = 8;
+/** Connections for the queue, one of which hears of new jobs, the API and the pages. Runs have their own. */
+const ownConnections = 9;
 
 /** Their statements are small: one that takes longer means that the warehouse is cut off. */
 const statementTimeoutMs = seconds(20);
@@ -50,8 +50,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const outbound = outboundOf(warehouse, config);
   const runner = openRunner(context, { config, outbound, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
-  const dags = catalogue.map((dag) => dag.name);
-  const queue = await openQueue(warehouse, dags, (error) => trouble('the queue of runs', error));
+  const queue = await openQueue(warehouse, (error) => trouble('the queue of runs', error));
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -69,7 +68,17 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     // Only now: a process that cannot listen must not take requests from the queue.
     const name = `${os.hostname()} process ${process.pid}`;
     const events = callbacks(config, outbound);
-    service = await startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
+    service = await startService({
+      warehouse,
+      queue,
+      catalogue,
+      runner,
+      name,
+      times,
+      trouble,
+      ...events,
+      jobs: config.server.jobs,
+    });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
     if (!catalogue.some((dag) => dag.configured)) say('Nothing is scheduled: no source is configured.');
     if (config.server.apiToken === undefined)

@@ -1,3 +1,4 @@
+import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { Misconfigured } from '../core/errors.ts';
@@ -40,6 +41,7 @@ function server(from: Variables) {
   const host = from.value('TIDEMARK_HOST', z.string().default('127.0.0.1').transform(bareHost));
   const port = from.value('TIDEMARK_PORT', integer(0, 65_535).default(8080));
   const stuckMinutes = from.value('TIDEMARK_STUCK_MINUTES', integer(1, 1440).default(15));
+  const jobs = from.value('TIDEMARK_JOBS', integer(1, 64).default(usualJobs()));
   const apiToken = from.secretValue('TIDEMARK_API_TOKEN', bearerToken);
   const readToken = from.secretValue('TIDEMARK_READ_TOKEN', bearerToken);
   const problem = (what: string) => from.problem('TIDEMARK_API_TOKEN', what);
@@ -50,8 +52,11 @@ function server(from: Variables) {
   }
   if (readToken && readToken.reveal() === apiToken?.reveal())
     from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
-  return { host, port, apiToken, readToken, stuckMinutes };
+  return { host, port, apiToken, readToken, stuckMinutes, jobs };
 }
+
+/** A run waits for its source more than it computes; and each has up to six connections, of the hundred that Postgres allows by default. */
+const usualJobs = (): number => Math.min(8, Math.max(2, 2 * os.availableParallelism()));
 
 /** What the views of the reporting schema show. */
 const reporting = (from: Variables) => ({

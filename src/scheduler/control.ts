@@ -45,15 +45,13 @@ export function openControl(
   /** Queues a request unless the pipeline is busy. The same ask under the same id is the same run. */
   const add = async (added: store.NewRequest): Promise<DagRun> => {
     const { pipeline } = added.ask;
-    const queued = await db.transaction().execute(async (trx) => {
-      await store.lockPipeline(trx, pipeline);
+    return db.transaction().execute(async (trx) => {
+      await store.lockQueue(trx);
       const isNew = await store.enqueue(trx, queue, added);
       const active = isNew ? await store.activeRun(trx, pipeline, added.id) : undefined;
       if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
       return store.dagRun(trx, added.id);
     });
-    queue.wake(pipeline);
-    return queued;
   };
 
   return {

@@ -1,19 +1,23 @@
 /**
- * The queue of run requests: pg-boss on the warehouse's Postgres, one queue for each pipeline with at most one active job. A job says that a
- * request waits for a worker; `ops.dag_runs` is the record of the request. Both are written in the same transaction. pg-boss owns the attempts:
+ * The queue of run requests: pg-boss on the warehouse's Postgres, with at most one active job for each pipeline. A job says that a request
+ * waits for a worker; `ops.dag_runs` is the record of the request. Both are written in the same transaction. pg-boss owns the attempts:
  * it keeps their heartbeats, gives the job of a dead worker to another one, and gives up after the third attempt.
  */
 
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Job as BossJob, fromKysely, PgBoss } from 'pg-boss';
 import { hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
+import { type Listener, listen } from './listen.ts';
 
 /** The warehouse's Kysely, or a transaction of it. */
 export type Trx = Kysely<AnyDatabase>;
 
 /** Schema of pg-boss in the warehouse. */
 export const queueSchema = 'pgboss';
+
+/** Its name in pg-boss. */
+export const queueName = 'runs';
 
 /** How often pg-boss shows that a worker lives, ms. */
 export const refreshMs = seconds(3);
@@ -30,13 +34,15 @@ interface QueueTask {
   readonly failures: number;
 }
 
-/** A job in the hands of a worker; `name` is the pipeline. By `retryCount` a worker ends its own attempt only, never that of its successor. */
+/** A job in the hands of a worker. By `retryCount` a worker ends its own attempt only, never that of its successor. */
 export type QueueJob = BossJob<QueueTask>;
 
 export type Queue = Awaited<ReturnType<typeof openQueue>>;
 
 const policy = {
+  // One active job for each singleton key, which is the pipeline.
   policy: 'singleton',
+  notify: true,
   // A job without a heartbeat for ten seconds (the least that pg-boss allows) belongs to a dead worker.
   heartbeatSeconds: 10,
   retryLimit: mostAttempts - 1,
@@ -46,17 +52,26 @@ const policy = {
 } as const;
 
 /**
- * Opens the queues of these pipelines, and makes or upgrades the schema of pg-boss. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is away. Methods that take a
- * `trx` write in that transaction.
+ * Opens the queue, and makes or upgrades the schema of pg-boss. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is
+ * away. Methods that take a `trx` write in that transaction.
  */
 export async function openQueue(
-  { pool }: Pick<Warehouse, 'pool'>,
-  pipelines: readonly string[],
+  { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
   trouble: (error: unknown) => void,
 ) {
+  // Only a process that takes jobs has a session that listens.
+  let begin: (() => Listener) | undefined;
+  let listening: Listener | undefined;
   const boss = new PgBoss({
-    db: { executeSql: (text, values) => pool.query(text, values) },
+    db: {
+      executeSql: (text, values) => pool.query(text, values),
+      listen: async (...how) => {
+        begin = () => listen(pool, ...how);
+        return { close: async () => listening?.close() };
+      },
+    },
     schema: queueSchema,
+    useListenNotify: true,
     schedule: false,
     supervise: false,
     registerInstance: false,
@@ -65,48 +80,71 @@ export async function openQueue(
   // Errors of its polls come as copies that are no instances of Error.
   boss.on('error', (error) => trouble(error instanceof Error ? error : Object.assign(new Error(), error)));
   await boss.start();
-  for (const pipeline of pipelines) await boss.createQueue(pipeline, policy);
-  const workers = new Map<string, string>();
+  await boss.createQueue(queueName, policy);
+  const offer = async (trx: Trx, pipeline: string, task: QueueTask, { pauseMs = 0, priority = 0 } = {}) => {
+    const startAfter = Math.ceil(pauseMs / 1000);
+    const options = { db: fromKysely(trx), singletonKey: pipeline, priority, startAfter };
+    await boss.send(queueName, task, options);
+  };
+  // Earlier versions had a queue for each pipeline.
+  for (const { name } of await boss.getQueues())
+    if (name !== queueName) {
+      await db.transaction().execute(async (trx) => {
+        for (const { data, pauseMs } of await takeJobs(trx, name)) await offer(trx, name, data, { pauseMs });
+      });
+      await boss.deleteQueue(name);
+    }
   return {
-    /** Adds a job. No worker takes it before `pauseMs` have passed. */
-    async offer(trx: Trx, pipeline: string, task: QueueTask, pauseMs = 0): Promise<void> {
-      await boss.send(pipeline, task, { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) });
-    },
+    /** Adds a job. No worker takes it before `pauseMs` have passed. The largest priority is taken first. */
+    offer,
     /** Ends a job. False where it is no longer this worker's: nothing is written then. */
-    async complete(trx: Trx, job: Pick<QueueJob, 'id' | 'name' | 'retryCount'>): Promise<boolean> {
+    async complete(trx: Trx, job: Pick<QueueJob, 'id' | 'retryCount'>): Promise<boolean> {
       // Its declaration leaves out the count that its documentation promises.
-      const answer = await boss.complete(job.name, job, null, { db: fromKysely(trx) });
+      const answer = await boss.complete(queueName, job, null, { db: fromKysely(trx) });
       return 'affected' in answer && answer.affected === 1;
     },
-    /** Takes the pipeline's jobs, one at a time. An error of `handle` fails the attempt. */
-    async work(pipeline: string, handle: (job: QueueJob) => Promise<void>): Promise<void> {
-      const options = { pollingIntervalSeconds: 0.5, heartbeatRefreshSeconds: refreshMs / 1000 };
-      workers.set(
-        pipeline,
-        await boss.work<QueueTask>(pipeline, options, async ([job]) => job && handle(job)),
-      );
+    /**
+     * Takes jobs, `jobs` at a time. A new job is seen at once; one whose time comes, or whose pipeline becomes free, within `pollMs`. An error
+     * of `handle` fails the attempt.
+     */
+    async work(jobs: number, pollMs: number, handle: (job: QueueJob) => Promise<void>): Promise<void> {
+      const options = {
+        localConcurrency: jobs,
+        pollingIntervalSeconds: pollMs / 1000,
+        notifyPollingIntervalSeconds: pollMs / 1000,
+        heartbeatRefreshSeconds: refreshMs / 1000,
+      };
+      listening ??= begin?.();
+      await boss.work<QueueTask>(queueName, options, async ([job]) => job && handle(job));
     },
-    /** A job was offered in this process: look at once. */
-    wake(pipeline: string): void {
-      const worker = workers.get(pipeline);
-      if (worker !== undefined) boss.notifyWorker(worker);
-    },
-    /** Gives the jobs of dead workers back to their queues. */
+    /** Gives the jobs of dead workers back to the queue. */
     async reap(): Promise<void> {
-      for (const pipeline of pipelines) await boss.supervise(pipeline, { reindex: false });
+      await boss.supervise(queueName, { reindex: false });
     },
     /** Takes no further job, and waits for those in hand. */
     async end(): Promise<void> {
-      await Promise.all(pipelines.map((pipeline) => boss.offWork(pipeline)));
+      await boss.offWork(queueName);
       await boss.stop({ graceful: false, close: false });
     },
   };
+}
+
+/** Takes the jobs that are not over out of the queue of an earlier version. */
+async function takeJobs(trx: Trx, queue: string) {
+  const { rows } = await sql<{ data: QueueTask; pauseMs: number }>`
+    delete from ${sql.id(queueSchema, 'job')} where name = ${queue} and state in ('created', 'retry', 'active')
+    returning data, greatest(0, extract(epoch from start_after - now()) * 1000)::float8 as "pauseMs"`.execute(
+    trx,
+  );
+  return rows;
 }
 
 /** Durations of the scheduler, ms. */
 export const usualTimes = {
   /** Between looks at the schedules. */
   tickMs: seconds(5),
+  /** Between looks for jobs whose time has come. */
+  pollMs: seconds(5),
   /** Between reports of progress and writes of log lines; a stop is noticed as often. */
   heartbeatMs: seconds(1),
   /** How long beginning and end of a request are tried to be written while the warehouse is away. */

@@ -10,16 +10,30 @@ import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
 import type { Ask, SucceededPart } from '../runs/ask.ts';
-import { mostAttempts, type Queue, type QueueJob, queueSchema, type Trx } from './queue.ts';
+import { mostAttempts, type Queue, type QueueJob, queueName, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { Conflict, type DagRun, NotFound, runIds, type Step } from './run-request.ts';
 
 /**
- * Until the transaction ends, no other process decides what is queued for this pipeline. The row of its queue is locked: an advisory lock could
- * be taken by every reader of the database.
+ * Until the transaction ends, no other process decides what is queued. The row of the queue is locked: an advisory lock could be taken by every
+ * reader of the database.
  */
-export async function lockPipeline(trx: Db, pipeline: string): Promise<void> {
-  await sql`select from pgboss.queue where name = ${pipeline} for no key update`.execute(trx);
+export async function lockQueue(trx: Db): Promise<void> {
+  await sql`select from ${sql.id(queueSchema, 'queue')} where name = ${queueName} for no key update`.execute(
+    trx,
+  );
+}
+
+/**
+ * What waited longest goes first: the larger, the older is the last run of the pipeline that succeeded. What a person asked for comes before
+ * all that.
+ */
+async function priorityOf(trx: Trx, { pipeline }: Ask, trigger: Claimed['trigger']): Promise<number> {
+  if (trigger === 'api') return 1;
+  const [last] = await query(trx)<{ seconds: number }>`
+    select coalesce(extract(epoch from max(finished_at)), 0)::int as seconds
+    from ops.runs where pipeline = ${pipeline} and status = 'succeeded'`;
+  return -(last?.seconds ?? 0);
 }
 
 /** A request to be queued; `params` is the ask in the words of its asker. */
@@ -47,7 +61,8 @@ export async function enqueue(trx: Trx, queue: Queue, request: NewRequest): Prom
   if (rows[0] === undefined) throw new Conflict(`run id ${id} was used for something else before`);
   if (!rows[0].is_new) return false;
   if (streams === undefined) await cancelRetries(trx, ask, `${id} does it`);
-  await queue.offer(trx, pipeline, { requestId: id, failures: 0 });
+  const priority = await priorityOf(trx, ask, trigger);
+  await queue.offer(trx, pipeline, { requestId: id, failures: 0 }, { priority });
   return true;
 }
 
@@ -112,7 +127,7 @@ export async function claim(db: Db, job: QueueJob, worker: string): Promise<Clai
       started_at = coalesce(started_at, clock_timestamp()), progress_at = clock_timestamp(),
       error_code = null, error_message = null
     where dag_run_id = ${job.data.requestId} and (finished_at is null or ${waitsForRetry}) and exists (
-      select from ${sql.id(queueSchema, 'job')} j where j.name = d.pipeline and j.id = ${job.id}
+      select from ${sql.id(queueSchema, 'job')} j where j.name = ${queueName} and j.id = ${job.id}
         and j.retry_count = ${job.retryCount} and j.state = 'active')
     returning dag_run_id as id, trigger, pipeline, does, streams, window_from, window_to, array(
       select distinct jsonb_build_object('pipeline', r.pipeline, 'kind', r.kind)
@@ -161,7 +176,7 @@ async function record(trx: Trx, id: string, { status, error, pauseMs = 0 }: Ende
 export function close(
   db: Trx,
   queue: Queue,
-  { job, id }: Pick<Claimed, 'job' | 'id'>,
+  { job, id, ask, trigger }: Claimed,
   runs: readonly string[],
   ended: Ended,
   also: (trx: Trx) => Promise<void>,
@@ -174,7 +189,9 @@ export function close(
     if (row === undefined || row.stopping || ended.pauseMs === undefined) return;
     const isRetry = !waits(ended.status);
     const failures = job.data.failures + (isRetry ? 1 : 0);
-    await queue.offer(trx, job.name, { requestId: id, failures }, ended.pauseMs);
+    const { pauseMs } = ended;
+    const priority = await priorityOf(trx, ask, trigger);
+    await queue.offer(trx, ask.pipeline, { requestId: id, failures }, { pauseMs, priority });
     if (isRetry) await append(trx, id, 'info', `this may pass: retry ${failures} at ${minute(row.at)} UTC`);
   });
 }
@@ -196,7 +213,7 @@ export const markLost = (db: Trx): Promise<readonly Lost[]> =>
       select dag_run_id as id, pipeline, case when j.id is null then 'failed' else 'lost' end as status,
         'its worker (' || coalesce(worker, 'none') || ') died or lost its lease; ' || case
           when j.id is null then ${`parked after ${mostAttempts} times`} else 'another one takes it' end as message
-      from ops.dag_runs d left join ${sql.id(queueSchema, 'job')} j on j.name = d.pipeline
+      from ops.dag_runs d left join ${sql.id(queueSchema, 'job')} j on j.name = ${queueName}
         and j.data->>'requestId' = d.dag_run_id and j.state in ('created', 'retry', 'active')
       where finished_at is null and (j.id is null or status = 'running' and j.state = 'retry')
       for update of d skip locked`.execute(trx);

@@ -4,40 +4,55 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { caught, Interrupted, LockHeld } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
-import { hours } from '../core/time.ts';
+import { hours, minutes } from '../core/time.ts';
 import { usualTimes as leaseTimes, takeLease } from '../engine/state/lease.ts';
 import type { Finding } from '../outbound/health.ts';
 import { type Db, query } from '../queries/db.ts';
+import type { Runner } from '../runs/ask.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { refreshMs } from './queue.ts';
+import { repeat } from './repeat.ts';
 import { databaseNow, markLost } from './requests.ts';
 import type { DagCatalogue } from './run-request.ts';
-import { scheduled, tick } from './ticks.ts';
-import { handleJob, repeat, type WorkerDeps } from './worker.ts';
+import { scheduled, tick, unseen } from './ticks.ts';
+import { handleJob, type WorkerDeps } from './worker.ts';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** `warehouse` serves queue and bookkeeping alone: runs must not be able to take its connections. `queue` is opened over it, and ended by `end`. */
 export interface ServiceDeps extends WorkerDeps {
   readonly catalogue: DagCatalogue;
+  /** How many requests this process runs at once. */
+  readonly jobs: number;
   /** Once a minute: sends messages about what is stale or stuck, and what else is due outside. `findings`: what was found here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
 }
 
 /** Throws Misconfigured where a schedule cannot be read. */
 export async function startService(deps: ServiceDeps) {
-  const { warehouse, queue, catalogue, name, times, trouble, look } = deps;
+  const { warehouse, queue, catalogue, jobs, name, times, trouble, look } = deps;
   const { db } = warehouse;
   const schedules = scheduled(catalogue);
   const over = new AbortController();
   const { signal } = over;
-  for (const dag of catalogue)
-    if (dag.configured) await queue.work(dag.name, (job) => handleJob(deps, job, signal));
+  const configured = new Set(catalogue.filter((dag) => dag.configured).map((dag) => dag.name));
+  const runner: Runner = {
+    ...deps.runner,
+    async run(ask, how) {
+      if (configured.has(ask.pipeline)) return deps.runner.run(ask, how);
+      throw new LockHeld(`${ask.pipeline} is not configured in this process: it waits for another one`);
+    },
+  };
+  await queue.work(jobs, times.pollMs, (job) => handleJob({ ...deps, runner }, job, signal));
 
   // Leases are renewed every five seconds and jobs every three: the grace period after a clock gap is long enough for both.
   const grace = { longestMs: 2 * refreshMs, graceMs: 3 * leaseTimes.heartbeatMs };
+  let cleaned = Number.NEGATIVE_INFINITY;
   const reap = afterClockGaps(db, grace, async (at) => {
+    // pg-boss also deletes old jobs then: that is due where nothing runs, too.
+    if (performance.now() < cleaned + minutes(1) && !(await hasOpen(db))) return;
     await queue.reap();
+    cleaned = performance.now();
     for (const { id, pipeline, status, message: cause } of await markLost(db))
       if (status === 'failed')
         await look([{ pipeline, state: status, which: { request: id }, cause }], signal);
@@ -47,8 +62,7 @@ export async function startService(deps: ServiceDeps) {
     repeat(ms, signal, work, (error) => trouble(what, error));
   const loops = [
     every('looking at the schedules', times.tickMs, async () => {
-      for (const schedule of schedules)
-        if (await tick(db, queue, schedule, name)) queue.wake(schedule.pipeline);
+      for (const schedule of await unseen(db, schedules)) await tick(db, queue, schedule, name);
     }),
     every('looking for dead workers', times.reapMs, () => reap(signal)),
     every('looking around', times.lookMs, async () => look(await stuck(db, times.stuckMs), signal)),
@@ -66,6 +80,14 @@ export async function startService(deps: ServiceDeps) {
       return Promise.race([inOrder, sleep(times.endMs, false, { ref: false })]);
     },
   };
+}
+
+/** Whether a worker may have died: something is queued or runs. */
+async function hasOpen(db: Db): Promise<boolean> {
+  const [row] = await query(db)<{ open: boolean }>`
+    select exists (select from ops.dag_runs where status in ('queued', 'running', 'interrupted', 'lost'))
+      or exists (select from ops.runs where status = 'running') as open`;
+  return row?.open ?? true;
 }
 
 /** Requests without progress, as their workers report it. */

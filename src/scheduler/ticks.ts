@@ -5,9 +5,10 @@
 
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
+import { query } from '../queries/db.ts';
 import { between, type Due, due } from '../runs/schedule.ts';
 import type { Queue, Trx } from './queue.ts';
-import { cancelRetries, enqueue, lockPipeline } from './requests.ts';
+import { cancelRetries, enqueue, lockQueue } from './requests.ts';
 import { type DagCatalogue, paramsOf, type Timed } from './run-request.ts';
 
 /** A schedule that starts runs by itself. */
@@ -22,6 +23,21 @@ export const scheduled = (catalogue: DagCatalogue): readonly Scheduled[] =>
     timed.filter(({ starts }) => configured && starts).map((each) => ({ ...each, pipeline, due: due(each) })),
   );
 
+/** Of these schedules the ones at which `tick` has something to do: that are new or changed, or have an instant that passed. */
+export async function unseen(db: Trx, schedules: readonly Scheduled[]): Promise<readonly Scheduled[]> {
+  const rows = await query(db)<
+    Record<'pipeline' | 'does' | 'cron' | 'timeZone', string> & Record<'seenTo' | 'now', Date>
+  >`
+    select pipeline, does, cron, time_zone, seen_to, clock_timestamp() as now from ops.schedules`;
+  const seen = new Map(rows.map((row) => [`${row.pipeline} ${row.does}`, row]));
+  return schedules.filter(({ pipeline, does, cron, timeZone, due }) => {
+    const row = seen.get(`${pipeline} ${does}`);
+    if (row === undefined || row.cron !== cron || row.timeZone !== timeZone || row.seenTo > row.now)
+      return true;
+    return due(row.seenTo).next().value <= row.now;
+  });
+}
+
 /**
  * Makes the tick of a schedule if an instant has passed since it was last looked at. Whatever was missed becomes one tick, for the newest instant. A
  * schedule that is new begins now. `by`: the name of this process. Gives the id of the request.
@@ -29,7 +45,7 @@ export const scheduled = (catalogue: DagCatalogue): readonly Scheduled[] =>
 export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Promise<string | undefined> {
   const { pipeline, does, cron, timeZone } = schedule;
   return db.transaction().execute(async (trx) => {
-    await lockPipeline(trx, pipeline);
+    await lockQueue(trx);
     // A database clock that was set back must not keep everything from running until it has caught up.
     const { rows } = await sql<{ seen_to: Date; now: Date }>`
       insert into ops.schedules as s (pipeline, does, cron, time_zone)

@@ -1,13 +1,12 @@
 /** Takes requests from the queue and runs them, one for each pipeline at a time. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe } from '../core/run.ts';
-import { seconds } from '../core/time.ts';
 import type { Runner } from '../runs/ask.ts';
 import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { longestMs, type Queue, type QueueJob, type Times, type Trx } from './queue.ts';
+import { repeat } from './repeat.ts';
 import { lineOf, openLog, type RunLog } from './request-log.ts';
 import { type Claimed, claim, close, type Ended, linkRuns, reportProgress } from './requests.ts';
 
@@ -116,23 +115,4 @@ function follow(db: Trx, id: string, log: RunLog) {
     if (line !== undefined) log.add(line.level, line.message);
   };
   return { observe, runs, idleMs: () => performance.now() - progressAt };
-}
-
-/** Does the work again and again, `ms` after its end, until the signal. After an error the pauses grow to half a minute, at random. */
-export async function repeat(
-  ms: number,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-  trouble: (error: unknown) => void,
-): Promise<void> {
-  const limits = { totalMs: Number.POSITIVE_INFINITY, firstMs: seconds(1), longestMs: seconds(30) };
-  const goOn = (error: unknown): boolean => {
-    if (!signal.aborted) trouble(error);
-    return true;
-  };
-  const pause = (): Promise<void> => sleep(ms, undefined, { signal });
-  while (!signal.aborted)
-    await withRetry(work, limits, goOn, signal)
-      .then(pause)
-      .catch(() => undefined);
 }

@@ -46,7 +46,7 @@ test('a role whose defaults are all hostile migrates and syncs every source, and
   expect(await rowsOf(warehouse.pool)(namedSettings)).toEqual(
     await rowsOf(database.warehouse.pool)(namedSettings),
   );
-  const queue = await openQueue(warehouse, ['tracker'], (error) => expect.fail(String(error)));
+  const queue = await openQueue(warehouse, (error) => expect.fail(String(error)));
   await queue.end();
   await fillDemoWarehouse(warehouse, 100);
   const rows = rowsOf(warehouse.pool);

@@ -44,10 +44,10 @@ test('two syncs of each source succeed in a warehouse that publishes all tables'
 });
 
 test('the queue of runs works in a warehouse that publishes all tables', async () => {
-  const queue = await openQueue(database.warehouse, ['tracker'], (error) => expect.fail(String(error)));
+  const queue = await openQueue(database.warehouse, (error) => expect.fail(String(error)));
   await queue.offer(database.warehouse.db, 'tracker', { requestId: 'a', failures: 0 });
   const done = Promise.withResolvers<void>();
-  await queue.work('tracker', async (job) => {
+  await queue.work(1, 500, async (job) => {
     expect(await queue.complete(database.warehouse.db, job)).toBe(true);
     done.resolve();
   });

@@ -172,10 +172,10 @@ async function prepare(
   const admin = await connect(url('postgres'), { max: 1 });
   try {
     await admin.pool.query(`create database ${template} ${localeOf(process.env.TIDEMARK_TEST_LOCALE)}`);
-    const warehouse = await connect(url(template), { max: 1 });
+    const warehouse = await connect(url(template), { max: 2 });
     try {
       const broken = await migrate(warehouse, shippedTables)
-        .then(() => openQueue(warehouse, [], () => undefined))
+        .then(() => openQueue(warehouse, () => undefined))
         .then((queue) => queue.end())
         .then(
           () => undefined,

@@ -22,7 +22,7 @@ const lab = openRequests(known);
 const { query } = lab;
 const sync = (pipeline = 'tracker'): Ask => ({ pipeline, does: 'sync' });
 const by = 'a test';
-const take = () => taken(lab.warehouse, ['tracker', 'ads', 'nightly']);
+const take = () => taken(lab.warehouse);
 const end = async (status: 'succeeded' | 'failed' | 'stopped' = 'succeeded'): Promise<void> => {
   const claimed = await take();
   if (claimed === undefined) throw new Error('no request waits');

@@ -39,7 +39,9 @@ async function begin(): Promise<void> {
   await emptyRequests(database.warehouse);
   await query('truncate public.done');
   const schedule = { ...timed(recently), pipeline: 'tracker', due: due(timed(recently)) };
-  await tick(database.warehouse.db, await queueOf(database.warehouse, tracker), schedule, 'before');
+  const queue = await queueOf(database.warehouse);
+  await tick(database.warehouse.db, queue, schedule, 'before');
+  await queue.end();
   await query(`update ops.schedules set seen_to = clock_timestamp() - interval '5 minutes'`);
 }
 

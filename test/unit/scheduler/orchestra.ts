@@ -6,6 +6,7 @@ import {
   openQueue,
   type Queue,
   type QueueJob,
+  queueName,
   queueSchema,
   type Times,
   usualTimes,
@@ -28,6 +29,7 @@ import type { Warehouse } from '../../../src/warehouse/connect.ts';
 export const quick: Times = {
   ...usualTimes,
   tickMs: 50,
+  pollMs: 500,
   heartbeatMs: 50,
   reapMs: 50,
   heldMs: 100,
@@ -97,12 +99,13 @@ export async function conduct(
 ): Promise<Conductor> {
   const troubles: string[] = [];
   const findings: unknown[] = [];
-  const queue = await queueOf(warehouse, known, troubles);
+  const queue = await queueOf(warehouse, troubles);
   const service = await startService({
     warehouse,
     queue,
     catalogue: known,
     runner,
+    jobs: 4,
     name: 'here',
     times: { ...quick, ...times },
     ended: async () => undefined,
@@ -113,24 +116,22 @@ export async function conduct(
   return { service, control: openControl(warehouse, known, queue, runner.preview), troubles, findings };
 }
 
-/** A queue for these DAGs; without a service it has no worker. */
-export const queueOf = (warehouse: Warehouse, dags: DagCatalogue, troubles: string[] = []): Promise<Queue> =>
-  openQueue(
-    warehouse,
-    dags.map(({ name }) => name),
-    (error) => troubles.push(`queue: ${String(error)}`),
-  );
+/** A queue; without a service it has no worker. */
+export const queueOf = (warehouse: Warehouse, troubles: string[] = []): Promise<Queue> =>
+  openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`));
+
+/** Does work with a queue that no worker has. */
+async function withQueue<T>(warehouse: Warehouse, work: (queue: Queue) => Promise<T>): Promise<T> {
+  const queue = await queueOf(warehouse);
+  return work(queue).finally(() => queue.end());
+}
 
 /** Asks without a worker. */
 export const controlOf = async (warehouse: Warehouse, known: DagCatalogue): Promise<Control> =>
-  openControl(warehouse, known, await queueOf(warehouse, known), async () => []);
+  openControl(warehouse, known, await queueOf(warehouse), async () => []);
 
-/** Takes the first job of these pipelines and claims its request, as a worker does; undefined where none waits. */
-export async function take(
-  warehouse: Warehouse,
-  pipelines: readonly string[],
-  worker = 'w',
-): Promise<Claimed | undefined> {
+/** Takes the first job and claims its request, as a worker does; undefined where none waits. */
+export async function take(warehouse: Warehouse, worker = 'w'): Promise<Claimed | undefined> {
   const boss = new PgBoss({
     db: { executeSql: (text, values) => warehouse.pool.query(text, values) },
     schema: queueSchema,
@@ -139,12 +140,8 @@ export async function take(
   });
   await boss.start();
   try {
-    for (const pipeline of pipelines) {
-      if ((await boss.getQueue(pipeline)) === null) continue;
-      const [job] = await boss.fetch<QueueJob['data']>(pipeline);
-      if (job !== undefined) return await claim(warehouse.db, job, worker);
-    }
-    return undefined;
+    const [job] = await boss.fetch<QueueJob['data']>(queueName);
+    return job && (await claim(warehouse.db, job, worker));
   } finally {
     await boss.stop({ graceful: false, close: false });
   }
@@ -157,7 +154,7 @@ export const close = async (
   ended: Ended,
   runs: readonly string[] = [],
   also: Parameters<typeof closeIn>[5] = async () => undefined,
-): Promise<void> => closeIn(warehouse.db, await queueOf(warehouse, []), claimed, runs, ended, also);
+): Promise<void> => withQueue(warehouse, (queue) => closeIn(warehouse.db, queue, claimed, runs, ended, also));
 
 /** Makes the workers of all active jobs look dead: their last sign of life was a minute ago. */
 export const silenceWorkers = async ({ pool }: Warehouse): Promise<void> => {
@@ -170,10 +167,10 @@ export const hurryJobs = async ({ pool }: Warehouse): Promise<void> => {
 };
 
 /** What a service does about workers that died a minute ago: their jobs go back to the queue, their requests are lost. */
-export async function loseDead(warehouse: Warehouse, known: DagCatalogue): ReturnType<typeof markLost> {
+export async function loseDead(warehouse: Warehouse): ReturnType<typeof markLost> {
   await silenceWorkers(warehouse);
   await warehouse.pool.query(`update pgboss.queue set monitor_on = null, monitor_claim_on = null`);
-  await (await queueOf(warehouse, known)).reap();
+  await withQueue(warehouse, (queue) => queue.reap());
   return markLost(warehouse.db);
 }
 

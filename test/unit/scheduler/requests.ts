@@ -22,7 +22,7 @@ export function openRequests(known: DagCatalogue): Requests {
   beforeAll(async () => {
     opened.database = await testDatabase({ max: 20 });
     opened.warehouse = opened.database.warehouse;
-    opened.queue = await queueOf(opened.warehouse, known);
+    opened.queue = await queueOf(opened.warehouse);
     opened.control = openControl(opened.warehouse, known, opened.queue, async () => []);
   });
   afterAll(() => opened.database.drop());

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const query = (text: string, values: readonly unknown[] = []) =>
   database.warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
-const take = () => taken(database.warehouse, ['tracker', 'ads', 'nightly']);
+const take = () => taken(database.warehouse);
 const end = async (status: 'succeeded' | 'failed'): Promise<void> => {
   const claimed = await take();
   if (claimed === undefined) throw new Error('no request waits');

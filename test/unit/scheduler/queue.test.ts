@@ -1,0 +1,178 @@
+import { PgBoss } from 'pg-boss';
+import { expect, test } from 'vitest';
+import { queueSchema, usualTimes } from '../../../src/scheduler/queue.ts';
+import { until } from '../../support/processes.ts';
+import { catalogue, conduct, dag, queueOf, report, runnerOf, timed } from './orchestra.ts';
+import { openRequests } from './requests.ts';
+
+const names = Array.from({ length: 12 }, (_, n) => `site_${n}`);
+const known = catalogue(...names.map((name) => dag(name)));
+const lab = openRequests(known);
+const { query } = lab;
+const by = 'a test';
+
+const allDone = (count: number) => async () =>
+  (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === count;
+
+test('a slow pipeline holds one slot, and no other pipeline', async () => {
+  const slow = Promise.withResolvers<void>();
+  const runner = runnerOf(async (ask) => {
+    if (ask.pipeline === 'site_0') await slow.promise;
+    return report(ask);
+  });
+  const { service, control, troubles } = await conduct(lab.warehouse, known, runner, { jobs: 2 });
+  try {
+    for (const pipeline of names) await control.start({ pipeline, does: 'sync' }, { by });
+    await until('the others are done', allDone(11), 10_000);
+    slow.resolve();
+    await until('all are done', allDone(12), 10_000);
+  } finally {
+    slow.resolve();
+    await service.end();
+  }
+  expect(troubles).toEqual([]);
+});
+
+test('a process does no more runs at once than it may, and a pipeline no two', async () => {
+  const running: string[] = [];
+  const seen: number[] = [];
+  const runner = runnerOf(async (ask) => {
+    expect(running).not.toContain(ask.pipeline);
+    running.push(ask.pipeline);
+    seen.push(running.length);
+    await until('three run, or are over', () => running.length === 3 || seen.length > 9, 10_000);
+    running.splice(running.indexOf(ask.pipeline), 1);
+    return report(ask);
+  });
+  const { service } = await conduct(lab.warehouse, known, runner, { jobs: 3 });
+  try {
+    for (const pipeline of names) await lab.control.start({ pipeline, does: 'sync' }, { by });
+    await until('all are done', allDone(12), 20_000);
+  } finally {
+    await service.end();
+  }
+  expect(Math.max(...seen)).toBe(3);
+});
+
+test('what waited longest goes first, and what a person starts before that', async () => {
+  for (const [index, pipeline] of ['site_1', 'site_2'].entries())
+    await query(
+      `insert into ops.runs (pipeline, source_id, kind, trigger, status, epoch, started_at, finished_at)
+       values ($1, 1, 'sync', 'schedule', 'succeeded', 1, now() - interval '3 days', now() - $2 * interval '1 day')`,
+      [pipeline, index + 1],
+    );
+  const schedules = catalogue(
+    ...names.slice(1, 4).map((name) => dag(name, { timed: [timed('* * * * *')] })),
+    dag('site_0'),
+  );
+  await query(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
+    select unnest('{site_1,site_2,site_3}'::text[]), 'sync', '* * * * *', 'UTC', now() - interval '1 hour'`);
+  const begun: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const runner = runnerOf(async (ask) => {
+    begun.push(ask.pipeline);
+    await first.promise;
+    return report(ask);
+  });
+  await lab.control.start({ pipeline: 'site_0', does: 'sync' }, { by });
+  const { service } = await conduct(lab.warehouse, schedules, runner, { jobs: 1 });
+  try {
+    await until('all are queued', async () => (await query('select from ops.dag_runs')).length === 4);
+    first.resolve();
+    await until('all are done', allDone(4), 20_000);
+  } finally {
+    await service.end();
+  }
+  expect(begun).toEqual(['site_0', 'site_3', 'site_2', 'site_1']);
+});
+
+test('a start is picked up within 200 ms, also by another process', async () => {
+  const begun: number[] = [];
+  const runner = runnerOf(async (ask) => {
+    begun.push(performance.now());
+    return report(ask);
+  });
+  const times = { pollMs: usualTimes.pollMs };
+  const { service } = await conduct(lab.warehouse, known, runner, { times });
+  try {
+    const took: number[] = [];
+    for (const pipeline of names.slice(0, 5)) {
+      const { runId } = await lab.control.start({ pipeline, does: 'sync' }, { by });
+      const at = performance.now();
+      await until('it is over', async () => (await lab.control.run(pipeline, runId)).finishedAt !== null);
+      took.push((begun.at(-1) ?? Number.POSITIVE_INFINITY) - at);
+    }
+    expect(took.sort((a, b) => a - b)[2]).toBeLessThan(200);
+  } finally {
+    await service.end();
+  }
+});
+
+test('a listener that is lost comes back', async () => {
+  const runner = runnerOf(async (ask) => report(ask));
+  const { service, control } = await conduct(lab.warehouse, known, runner, { times: { pollMs: 3_600_000 } });
+  const listeners = `select pid from pg_stat_activity where query like 'listen pgboss%' and datname = current_database()`;
+  try {
+    const [lost] = await query(listeners);
+    await query('select pg_terminate_backend($1)', [lost.pid]);
+    const isBack = async () => (await query(listeners)).some(({ pid }) => pid !== lost.pid);
+    await until('another session listens', isBack, 20_000);
+    await control.start({ pipeline: 'site_1', does: 'sync' }, { by });
+    await until('the start is heard', allDone(1), 10_000);
+  } finally {
+    await service.end();
+  }
+});
+
+test('with 500 pipelines an idle process makes at most two statements a second', async () => {
+  const many = catalogue(
+    ...Array.from({ length: 500 }, (_, n) => dag(`site_${n}`, { timed: [timed('0 2 * * *')] })),
+  );
+  const runner = runnerOf(async (ask) => report(ask));
+  const { service } = await conduct(lab.warehouse, many, runner, { times: usualTimes });
+  const statements = async (): Promise<number> => {
+    await query('select pg_stat_force_next_flush()').catch(() => undefined);
+    const [row] = await query(
+      'select xact_commit::int as count from pg_stat_database where datname = current_database()',
+    );
+    return row.count;
+  };
+  try {
+    const seen = async () => (await query('select from ops.schedules')).length === 500;
+    await until('every schedule is noted', seen, 60_000);
+    // Sessions report their statements when they are idle for a second; these two looks are among them.
+    let rate = Number.POSITIVE_INFINITY;
+    const isQuiet = async () => {
+      const before = await statements();
+      const at = performance.now();
+      await until('ten seconds passed', () => performance.now() - at > 10_000, 20_000);
+      rate = ((await statements()) - before - 3) / ((performance.now() - at) / 1000);
+      return rate <= 2;
+    };
+    await until('it is quiet', isQuiet, 60_000);
+    expect(rate).toBeLessThanOrEqual(2);
+  } finally {
+    await service.end();
+  }
+}, 150_000);
+
+test('what waits in the queues of an earlier version goes on in the one queue', async () => {
+  const { runId } = await lab.control.start({ pipeline: 'site_4', does: 'sync' }, { by });
+  await query('truncate pgboss.job');
+  const executeSql = (text: string, values?: unknown[]) => lab.warehouse.pool.query(text, values);
+  const earlier = new PgBoss({ db: { executeSql }, schema: queueSchema, supervise: false, schedule: false });
+  await earlier.start();
+  await earlier.createQueue('site_4', { policy: 'singleton' });
+  await earlier.send('site_4', { requestId: runId, failures: 0 });
+  await earlier.stop({ graceful: false, close: false });
+  await (await queueOf(lab.warehouse)).end();
+  expect(await query(`select name, singleton_key, data->>'requestId' as id from pgboss.job`)).toEqual([
+    { name: 'runs', singleton_key: 'site_4', id: runId },
+  ]);
+  const { service } = await conduct(
+    lab.warehouse,
+    known,
+    runnerOf(async (ask) => report(ask)),
+  );
+  await until('it is done', allDone(1)).finally(() => service.end());
+});
