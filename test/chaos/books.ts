@@ -17,6 +17,10 @@ export const noteStates = `
   create trigger note_state after update of status on ops.dag_runs for each row
     when (old.status is distinct from new.status) execute function public.note_state()`;
 
+/** Of a request: it should be over. */
+const isOpen = `finished_at is null
+  and not (status in ('queued', 'interrupted') and queued_at > clock_timestamp() - interval '90 seconds')`;
+
 /** Each query gives a line for each thing that is wrong. */
 const rules: Readonly<Record<string, string>> = {
   'each due minute has one tick': `select pipeline || ' ' || scheduled_for || ': covers ' || covers || ', the tick before is of ' || before as line
@@ -30,9 +34,11 @@ const rules: Readonly<Record<string, string>> = {
     where not exists (select from ops.dag_runs d where (d.dag_run_id, d.pipeline) = (t.dag_run_id, t.pipeline))`,
   'a request has one tick of its own': `select dag_run_id || ' has ' || count(*) as line from ops.ticks
     where not joined group by dag_run_id having count(*) > 1`,
-  'each request ended': `select dag_run_id || ' is ' || status as line from ops.dag_runs where finished_at is null`,
+  // The last ticks may come while the processes end: their requests wait for the next process, in good order.
+  'each request ended': `select dag_run_id || ' is ' || status as line from ops.dag_runs where ${isOpen}`,
   // A retry opens a request again.
   'each request ended once': `select dag_run_id || ': ' || string_agg(status, ', ' order by seq) as line from public.request_states
+    where dag_run_id not in (select dag_run_id from ops.dag_runs where finished_at is null)
     group by dag_run_id
     having count(*) filter (where ${over('status')}) <> 1 + count(*) filter (where ${over('was')})
       or bool_or(was in ('succeeded', 'stopped'))`,
@@ -55,7 +61,7 @@ const rules: Readonly<Record<string, string>> = {
     where (r.received, r.inserted, r.updated) is distinct from (coalesce(s.received, 0), coalesce(s.inserted, 0), coalesce(s.updated, 0))`,
   'what succeeded has receipts that match': `select 'run ' || run_id || ' ' || s.stream as line
     from ops.run_streams s join ops.runs r using (run_id)
-    where r.status = 'succeeded' and (s.status not in ('ok', 'unavailable', 'forbidden') or s.landed <> s.fetched)`,
+    where r.status = 'succeeded' and (s.status not in ('ok', 'unavailable', 'forbidden') or s.stored <> s.read)`,
   'no receipt is there twice': `select 'walk ' || walk_id || ' of ' || stream as line
     from ops.slices join ops.walks w using (walk_id) where ops.slices.status <> 'split'
     group by walk_id, stream, partition, ops.slices.window_from, ops.slices.window_to having count(*) > 1`,
