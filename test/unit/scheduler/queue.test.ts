@@ -113,6 +113,7 @@ test('a listener that is lost comes back', async () => {
   const { service, control } = await conduct(lab.warehouse, known, runner, { times: { pollMs: 3_600_000 } });
   const listeners = `select pid from pg_stat_activity where query like 'listen pgboss%' and datname = current_database()`;
   try {
+    await until('a session listens', async () => (await query(listeners)).length > 0);
     const [lost] = await query(listeners);
     await query('select pg_terminate_backend($1)', [lost.pid]);
     const isBack = async () => (await query(listeners)).some(({ pid }) => pid !== lost.pid);
