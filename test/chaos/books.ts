@@ -51,7 +51,10 @@ const rules: Readonly<Record<string, string>> = {
         and r.started_at between d.queued_at and d.finished_at)`,
   'no run is open': `select 'run ' || run_id || ' of ' || pipeline as line from ops.runs where status = 'running'`,
   'no lease is held': `select pipeline || ' by ' || holder as line from ops.leases where holder is not null`,
-  'no walk is open': `select 'walk ' || walk_id || ' of ' || stream as line from ops.walks where status = 'open'`,
+  // A request that waits for the next process goes on with the walks that its run left open.
+  'no walk is open': `select 'walk ' || walk_id || ' of ' || stream as line from ops.walks w join ops.sources s using (source_id)
+    where w.status = 'open' and not exists (
+      select from ops.dag_runs d where d.pipeline = s.name and d.finished_at is null)`,
   'every record is accounted for': `select r.pipeline || ' run ' || run_id || ' ' || s.stream as line
     from ops.run_streams s join ops.runs r using (run_id)
     where s.received <> s.inserted + s.updated + s.unchanged + s.deduplicated + s.superseded + s.rejected`,
