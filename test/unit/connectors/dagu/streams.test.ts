@@ -449,7 +449,7 @@ test.each(['dagu-v2', 'dagu-2.x'] as const)(
     const details = retried.filter(isDetail).map(({ path }) => path.split('/').at(-1));
     expect(new Set(details), 'an old run that is retried').toEqual(new Set(['r0010']));
 
-    await rig.rows('truncate workflow.dag_runs, workflow.dag_run_steps');
+    await rig.rows('truncate workflow.dag_runs, workflow.dag_run_steps cascade');
     const window = { from: new Date('2026-02-02T00:00:00Z'), to: new Date('2026-02-03T00:00:00Z') };
     const inside = state
       .dag('busy.file')
