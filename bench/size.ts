@@ -23,6 +23,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/connector.ts': 78,
   engine: 2374,
   load: 1358,
+  planner: 135,
   queries: 566,
   bi: 343,
   warehouse: 923,
@@ -42,7 +43,7 @@ const slack = 0.05;
 export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
 
 /** The limit for all of `src` in code lines: issues state their budgets in lines. */
-export const limit = 25_268;
+export const limit = 25_602;
 
 const source = path.resolve(import.meta.dirname, '../src');
 

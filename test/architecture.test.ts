@@ -20,16 +20,17 @@ const arrows: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
     'src/load': 'src/core src/warehouse',
     'src/queries': 'src/core src/warehouse',
     'src/bi': 'src/core src/warehouse',
+    'src/planner': 'src/core src/config src/queries src/warehouse',
     'src/warehouse': 'src/core',
     'src/embedded': 'src/core src/warehouse',
     'src/runs':
-      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/queries src/warehouse',
+      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/planner src/queries src/warehouse',
     'src/scheduler': 'src/core src/engine src/outbound src/queries src/runs src/warehouse',
     'src/outbound': 'src/core src/http src/warehouse',
     'src/server/api': 'src/core src/config src/queries src/scheduler src/warehouse',
-    'src/server/dashboard': 'src/core src/queries src/scheduler src/server/api src/warehouse',
+    'src/server/dashboard': 'src/core src/planner src/queries src/scheduler src/server/api src/warehouse',
     'src/cli':
-      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/queries src/runs src/scheduler ' +
+      'src/core src/bi src/config src/connectors src/embedded src/engine src/outbound src/planner src/queries src/runs src/scheduler ' +
       'src/server/api src/server/dashboard src/warehouse simulators',
     'simulators/testing':
       'src/core src/config src/http src/reading src/connectors src/load src/engine src/warehouse src/embedded src/runs',

@@ -2128,6 +2128,10 @@ export interface OpsRunStreams {
   rejected: string;
   deleted: string;
   rows: string | null;
+  mode: string | null;
+  requests: string | null;
+  estimated_requests: string | null;
+  estimated_seconds: number | null;
 }
 
 /** One execution of a pipeline. */

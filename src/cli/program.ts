@@ -30,6 +30,7 @@ const examples: Readonly<Record<string, string>> = {
 };
 
 const run = () => import('./run.ts');
+const plan = () => import('./plan.ts');
 const init = () => import('./init.ts');
 const setup = () => import('./setup.ts');
 const inspect = () => import('./inspect.ts');
@@ -82,6 +83,7 @@ const flags: Readonly<Record<string, Option>> = {
   newPassword: flag('--new-password', 'another password for a login that exists'),
   from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
   to: flag('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)').makeOptionMandatory(),
+  hours: flag('--hours <n>', 'how long the night may take').default(8).argParser(numberOf(1, 500)),
   all: flag('--all', 'also those that were resolved'),
   everything: flag('--all', 'of all issues').makeOptionMandatory(),
   limit: flag('--limit <n>', 'how many').default(50).argParser(numberOf(1, 999_999_999)),
@@ -102,6 +104,7 @@ const flags: Readonly<Record<string, Option>> = {
 const verbs = [
   verb('sync [pipeline...]', run, 'read what changed, of all or the named sources', 'streams full dryRun'),
   verb('backfill <pipeline>', run, 'read the window [from, to) again', 'from to streams dryRun'),
+  verb('plan [pipeline...]', plan, 'what runs tonight, how long it takes, and whether it fits', 'hours'),
   verb('reconcile <pipeline>', run, 'read all ids; mark what is deleted', 'streams'),
   verb('init [source]', init, 'set up a source: .env, a pipeline file, a test of it', 'name set'),
   verb('check', setup, 'one authenticated request a source, a write and rollback on the warehouse'),

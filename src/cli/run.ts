@@ -82,7 +82,7 @@ async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen,
 }
 
 /** Opens what a run of the pipeline needs, and draws its progress, while `work` takes. */
-async function following<T>(context: Context, pipeline: string, work: (deps: RunDeps) => Promise<T>) {
+export async function following<T>(context: Context, pipeline: string, work: (deps: RunDeps) => Promise<T>) {
   const progress = await openProgress(context, { config: await context.parts.config() });
   return withDeps(context, pipeline, progress, work).finally(progress.end);
 }

@@ -1,4 +1,5 @@
 /** A run, its events and its report. */
+import type { Stream } from './stream.ts';
 
 /**
  * sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects
@@ -67,6 +68,28 @@ export type StreamStatus =
   | 'interrupted'
   | 'skipped'
   | 'attention';
+
+/**
+ * How a stream is read: a list, everything, what changed, what was created of late (where the source cannot tell
+ * what changed), the days that may have been restated, or the window of a backfill.
+ */
+export type ReadMode = 'list' | 'full' | 'incremental' | 'created-window' | 'restatement' | 'backfill';
+
+/** How much of a stream is read in a run. */
+export interface StreamSize {
+  readonly stream: string;
+  readonly by: Stream['by'];
+  readonly mode: ReadMode;
+  readonly slices: number;
+  /** Records, where the source states them before they are read. */
+  readonly records?: number;
+}
+
+/** What reading a stream costs. */
+export interface Cost {
+  readonly requests: number;
+  readonly seconds: number;
+}
 
 /** What a stream or a run came to. */
 interface ReportTotals {

@@ -1,18 +1,14 @@
+import type { StreamSize } from '../core/run.ts';
 import { query } from '../queries/db.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
 import type { WalkPlan } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
-
-/** How a plan is called, by the field of its window. */
-const modes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
+import { modeOf, type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
 
 /** What a run would do for one stream. */
-export interface PlannedStream {
-  readonly stream: string;
-  readonly mode: 'list' | 'full' | 'backfill' | (typeof modes)[keyof typeof modes];
+export interface PlannedStream extends StreamSize {
   readonly from: Date | undefined;
   readonly to: Date | undefined;
   /** Why everything is read again that was not asked for. */
@@ -21,10 +17,12 @@ export interface PlannedStream {
   readonly slices: number;
   /** Records, where the source can say so cheaply; of days an upper bound. */
   readonly records?: number;
+  /** By whom it is read one at a time, e.g. 100 of `ads.ad_accounts`. */
+  readonly owners?: { readonly count: number; readonly table: string };
   /** Requests, where the records are known. */
   readonly requests?: number;
-  /** How long these requests take at the rate that the source allows. */
-  readonly seconds?: number;
+  /** Requests a second that the source allows for streams like this one. */
+  readonly perSecond?: number;
 }
 
 /** Records a page of a windowed stream holds. */
@@ -53,10 +51,9 @@ export async function plan(
     const planning = { ...reader, ...state, stream, request: { full, window } };
     const plan = await planOf(planning);
     if (plan === undefined) continue;
-    const { kind, why, window: read } = plan;
-    const { from, to } = read ?? {};
-    const mode = read === undefined ? 'list' : kind === 'incremental' ? modes[read.field] : kind;
-    planned.push({ stream: stream.name, mode, why, from, to, ...(await sizeOf(planning, plan)) });
+    const { why, window: { from, to } = {} } = plan;
+    const { name, by } = stream;
+    planned.push({ stream: name, by, mode: modeOf(plan), why, from, to, ...(await sizeOf(planning, plan)) });
   }
   return planned;
 }
@@ -67,10 +64,13 @@ async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
   const { days, windows } = stream;
   const all = await ownersOf(planning);
   const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');
+  const { table } = stream.partitions ?? {};
+  const ofOwners = table === undefined ? {} : { owners: { count: owners.length, table } };
   if (days === undefined) {
+    const size = { slices: owners.length, ...ofOwners };
     const records = window && (await windows?.count({ window }, signal));
-    if (records === undefined) return { slices: owners.length };
-    return { slices: owners.length, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
+    if (records === undefined) return size;
+    return { ...size, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
   }
   const lent = sliceContext(planning, stream);
   const partitions = owners.map(({ partition }) => partition);
@@ -80,6 +80,7 @@ async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
     totals.records += await days.rows(slice, lent);
     totals.requests += await days.requests(slice, lent);
   }
-  const seconds = days.perSecond > 0 && { seconds: totals.requests / days.perSecond };
-  return { slices: slices.length, ...totals, ...seconds };
+  const { perSecond } = days;
+  const limited = perSecond > 0 && { perSecond };
+  return { slices: slices.length, ...ofOwners, ...totals, ...limited };
 }

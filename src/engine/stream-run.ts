@@ -8,7 +8,7 @@ import { leavingOut } from './context/deps.ts';
 import { inRun, type Problem, type Run, type StreamRun, tell } from './context/run-context.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import { planStream, type SyncRequest, syncChanges, syncDays, syncList } from './sync/plan.ts';
+import { modeOf, planStream, type SyncRequest, syncChanges, syncDays, syncList } from './sync/plan.ts';
 import { confirmed, outcomeOf } from './verify.ts';
 
 /** Waits until the named streams of this run are done. */
@@ -44,6 +44,7 @@ async function read(of: StreamRun, request: SyncRequest): Promise<Problem | unde
   const planned = await confirmed(() => planStream(of, request));
   if (planned === undefined)
     return { status: 'skipped', reason: 'the source has nothing of the days that were asked for' };
+  of.tally.mode = modeOf(planned.plan);
   if (stream.by === 'days') return syncDays(planned, stream.days);
   return stream.by === 'changes' ? syncChanges(planned, stream.windows) : syncList(planned);
 }

@@ -2,6 +2,7 @@
 
 import { stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
+import { countRequest } from '../core/request-count.ts';
 import type { Http, HttpCounters, Request } from '../core/stream.ts';
 import { classify } from './classify-response.ts';
 import { withRenewal } from './credentials.ts';
@@ -64,7 +65,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const attempt: Try = async (request, signal) => {
     const credentials = login.authorize();
     const sent = sentOf(request, base.origin, pathOf(request, base), options, credentials);
-    counters.requests++;
+    countRequest(counters);
     try {
       const got = await exchange(route.dispatcher, sent, timeouts, limits, signal);
       counters.bytes += got.raw.length;

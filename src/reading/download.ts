@@ -2,6 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import { Transient, UnexpectedContent } from '../core/errors.ts';
+import { countRequest } from '../core/request-count.ts';
 import type { HttpCounters } from '../core/stream.ts';
 import type { Proxies } from '../http/proxy.ts';
 import { sleep as wait } from '../http/with-retry.ts';
@@ -40,7 +41,7 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   let target: DownloadTarget | undefined;
   for (let failures = 0, renewals = 0; ; ) {
     target ??= targetOf(what, await options.address(signal), options.hosts);
-    if (counters !== undefined) counters.requests++;
+    if (counters !== undefined) countRequest(counters);
     try {
       const chunks = transfer(what, target, options.proxies, limits, signal);
       for await (const chunk of resumed(what, chunks, delivered)) {

@@ -1,6 +1,7 @@
 /** What a run is asked to do, and the part that does it. */
 import type { Observe, RunReport } from '../core/run.ts';
 import type { PlannedStream } from '../engine/preview.ts';
+import type { Estimated } from '../planner/estimate.ts';
 
 /** What a run is to do. */
 export interface Ask {
@@ -33,6 +34,6 @@ export interface Runner {
 }
 
 /** One stream's part in a plan. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
-export interface PlanLine extends Omit<PlannedStream, 'mode' | 'from' | 'to' | 'why'> {
+export interface PlanLine extends Omit<Estimated<PlannedStream>, 'by' | 'mode' | 'from' | 'to' | 'why'> {
   readonly about: string;
 }

@@ -1,10 +1,13 @@
 /** One run of a pipeline: opens what it needs, runs it, and closes its source. The command line, `serve` and programs use it. */
 import type { HttpEvent } from '../connectors/connector.ts';
 import { duration } from '../core/format.ts';
+import { memoizeAsync } from '../core/memoize-async.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
+import { type Estimated, estimated, estimateOf } from '../planner/estimate.ts';
+import { pastOf } from '../planner/history.ts';
 import { budgetsOf } from '../warehouse/budgets.ts';
 import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
 import type { Ask } from './ask.ts';
@@ -62,8 +65,12 @@ export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
     if (event.type === 'run.finished') report = event.report;
     deps.observe(event);
   };
+  // Asked for when the first stream is done: an estimate does not delay a run, nor end it.
+  const past = memoizeAsync(() => pastOf(withConnectLimit(deps.warehouse, seconds(1)), ask.pipeline));
+  const estimate: NonNullable<RunDeps['estimate']> = async (size) =>
+    estimateOf(size, await past(deps.signal));
   try {
-    return { report: await run(ask, { ...deps, observe }) };
+    return { report: await run(ask, { ...deps, observe, estimate }) };
   } catch (failure) {
     if (report === undefined) throw failure;
     return { report, failure };
@@ -79,9 +86,13 @@ async function run(ask: Ask, deps: RunDeps): Promise<RunReport> {
   return sync(deps, { ...ask, full: does === 'full' });
 }
 
-/** What it would read. Asks the source only for counts; writes no rows. */
-export const planOf = async (ask: Ask, deps: RunDeps): Promise<readonly PlannedStream[]> =>
-  (await import('../engine/preview.ts')).plan(deps, { ...ask, full: ask.does === 'full' });
+/** What it would read, and what that will cost. Asks the source only for counts; writes no rows. */
+export async function planOf(ask: Ask, deps: RunDeps): Promise<readonly Estimated<PlannedStream>[]> {
+  const { plan } = await import('../engine/preview.ts');
+  const planned = await plan(deps, { ...ask, full: ask.does === 'full' });
+  const past = await pastOf(deps.warehouse.db, ask.pipeline);
+  return planned.map((stream) => estimated(stream, past));
+}
 
 /** A longer wait is noted anew after this time. */
 const noteEveryMs = 30_000;

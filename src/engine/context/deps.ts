@@ -1,7 +1,7 @@
 /** What a run is given, how much of it is done at once, and which of the source's streams it reads. */
 
 import { Misconfigured } from '../../core/errors.ts';
-import type { Observe } from '../../core/run.ts';
+import type { Cost, Observe, StreamSize } from '../../core/run.ts';
 import type { Partition, Source, Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -31,6 +31,8 @@ export interface RunDeps {
   readonly createdWindowMs: number;
   /** Where history begins. */
   readonly historyStart: Date;
+  /** What the runs before this one let expect; it is kept beside what came. Absent: nothing is. */
+  readonly estimate?: (size: StreamSize) => Promise<Cost | undefined>;
 }
 
 /**

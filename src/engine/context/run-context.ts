@@ -3,7 +3,9 @@
 import type { RawBuilder } from 'kysely';
 import * as errors from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import { longestOf, noCounts, type Receipt, type StreamReport, type StreamStatus } from '../../core/run.ts';
+import { countingRequests } from '../../core/request-count.ts';
+import type { ReadMode, Receipt, StreamReport, StreamStatus } from '../../core/run.ts';
+import { longestOf, noCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Instant } from '../../core/time.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
@@ -12,7 +14,7 @@ import type { Warehouse } from '../../warehouse/connect.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { Lease } from '../state/lease.ts';
 import type { Rejections } from '../state/rejections.ts';
-import { beginStream, finishStream, type RunKey } from '../state/run-state.ts';
+import { beginStream, finishStream, type RunKey, type StreamCost } from '../state/run-state.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What every slice of a run shares. */
@@ -65,6 +67,10 @@ export interface StreamRun extends Run {
 /** What a stream has done so far in this run. */
 interface Tally {
   slices: number;
+  /** Requests that were sent for it. */
+  requests: number;
+  /** How it is read, once that is planned. */
+  mode: ReadMode | undefined;
   /** The sum over its slices. */
   receipt: Receipt;
   /** Records delivered so far, for progress. */
@@ -77,9 +83,11 @@ interface Tally {
 
 export const newTally = (): Tally => ({
   slices: 0,
+  requests: 0,
   received: 0,
   rejected: 0,
   announced: undefined,
+  mode: undefined,
   receipt: { expected: 0, read: 0, stored: 0 },
 });
 
@@ -122,7 +130,8 @@ export async function inRun(run: Run, stream: Stream, work: (of: StreamRun) => P
   run.deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
   try {
     await withRetry(() => beginStream(run.db, run, stream.name));
-    await end(of, started, (await work(of)) ?? { status: 'ok' });
+    const problem = await countingRequests(of.tally, () => work(of));
+    await end(of, started, problem ?? { status: 'ok' });
   } catch (error) {
     const isStopped = error instanceof errors.Interrupted || error instanceof errors.Fenced;
     const failed = { status: isStopped ? 'interrupted' : 'failed', reason: errors.saidBy(error) } as const;
@@ -148,7 +157,8 @@ async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> 
   const none = { counts: noCounts, deleted: 0 };
   let report: StreamReport = { stream: stream.name, ...why, ...none, slices, receipt, seconds };
   reports.set(stream.name, report);
-  const done = await withRetry(() => finishStream(db, of, report, stream.table));
+  const cost = await costOf(of, report.status);
+  const done = await withRetry(() => finishStream(db, of, report, stream.table, cost));
   report = { ...report, ...done };
   reports.set(stream.name, report);
   const { superseded } = report.counts;
@@ -156,6 +166,14 @@ async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> 
   const next = `If the source was restored from a backup, run sync ${pipeline} --full`;
   if (superseded > 0) tell(of, 'warn', `${kept}. ${next}`);
   deps.observe({ type: 'stream.finished', pipeline, report });
+}
+
+/** What the stream cost; of one that was read to its end also what was expected. A failure of the estimate is no failure of the stream. */
+async function costOf({ deps, stream, tally }: StreamRun, status: StreamStatus): Promise<StreamCost> {
+  const { requests, mode, slices } = tally;
+  if (mode === undefined || status !== 'ok') return { requests, mode, estimated: undefined };
+  const size = { stream: stream.name, by: stream.by, mode, slices };
+  return { requests, mode, estimated: await deps.estimate?.(size).catch(() => undefined) };
 }
 
 const fatal = [

@@ -1,7 +1,7 @@
 /** The rows of a run: its source, its streams, and what it counts. */
 
 import { sql } from 'kysely';
-import type { RunKind, RunReport, StreamReport } from '../../core/run.ts';
+import type { Cost, ReadMode, RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { HttpCounters, Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { formatInstant, type Instant } from '../../core/time.ts';
@@ -181,16 +181,30 @@ export async function finishRun(
     where run_id = ${runId}::bigint and status = 'running'`.execute(db);
 }
 
+/** What a stream cost in requests, and what was expected of it. */
+export interface StreamCost extends Pick<Cost, 'requests'> {
+  readonly mode: ReadMode | undefined;
+  readonly estimated: Cost | undefined;
+}
+
 /**
  * Closes the stream's row, with how many rows of it its table holds now (beyond a million by the planner's
  * estimate). Gives what its batches have done.
  */
-export async function finishStream(db: Db, run: RunKey, report: StreamReport, table: Table) {
+export async function finishStream(
+  db: Db,
+  run: RunKey,
+  report: StreamReport,
+  table: Table,
+  { requests, mode, estimated }: StreamCost,
+) {
   const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
   const [done] = await query(db)<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
-      read = ${receipt.read}, stored = ${receipt.stored}, rows = ${rows?.live ?? null}
+      read = ${receipt.read}, stored = ${receipt.stored}, rows = ${rows?.live ?? null},
+      mode = ${mode ?? null}, requests = ${requests}, estimated_requests = ${estimated?.requests ?? null},
+      estimated_seconds = ${estimated?.seconds ?? null}
     where run_id = ${run.runId}::bigint and stream = ${stream}
     returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`;
   if (done === undefined) return undefined;

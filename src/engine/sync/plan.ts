@@ -1,5 +1,6 @@
 /** What is read of a stream now: everything, what is due since the last time, or the window of a backfill. */
 import { CompiledQuery, sql } from 'kysely';
+import type { ReadMode } from '../../core/run.ts';
 import type { Days, Slice, Stream, Window, Windows } from '../../core/stream.ts';
 import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
@@ -77,6 +78,14 @@ export async function planOf(planning: Planning): Promise<WalkPlan | undefined> 
   const due = await daysSince(planning, stream.days, checkpoint.watermark);
   return due && { kind: 'incremental', window: due };
 }
+
+const dueModes = { updated: 'incremental', created: 'created-window', day: 'restatement' } as const;
+
+/** How a walk reads; of what is due, by the field of its window. */
+export const modeOf = ({ kind, window }: Pick<WalkPlan, 'kind' | 'window'>): ReadMode => {
+  if (window === undefined) return 'list';
+  return kind === 'incremental' ? dueModes[window.field] : kind;
+};
 
 /** All of a stream that is cut by time, or the part of it in a backfill's window: of days that are there. */
 function windowOf({ deps, clock, stream, request: { window } }: Planning): Window | undefined {

@@ -88,6 +88,22 @@ describe('from nothing to a full warehouse', () => {
     expect(out + err).not.toContain('\x1b');
   });
 
+  test('plan says what runs tonight, how long it takes, and whether that fits', async () => {
+    const { pipelines, fits, failed } = await json('plan');
+    expect({ fits, failed }).toEqual({ fits: true, failed: [] });
+    const [{ pipeline, at, requests, limit, streams, unknown }] = pipelines;
+    expect(pipeline).toBe('tracker');
+    expect(new Date(at).getTime()).toBeGreaterThan(Date.now());
+    expect(limit).toMatch(/^as fast as the last runs: [\d,.]+ requests a second$/);
+    expect(issuesIn(streams)).toMatchObject({ mode: 'incremental', basis: 'past runs' });
+    expect(requests).toBeGreaterThan(streams.length / 2);
+    expect(unknown).toEqual([]);
+    const { code, out } = await run('plan');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^tracker +\d{4}-\d\d-\d\d 02:00 UTC/m);
+    expect(out).toContain('It fits into the night of 8 h, as far as it is known.');
+  });
+
   test('--quiet prints nothing when all is well; colour comes when forced; a log is JSON without the token', async () => {
     expect(await run('sync --quiet')).toEqual({ code: 0, out: '', err: '' });
     expect((await run('status', { FORCE_COLOR: '1' })).out).toContain('\x1b[');

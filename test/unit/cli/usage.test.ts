@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
-  ...'sync backfill reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
+  ...'sync backfill plan reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
   ...'simulate demo warehouse grant-reader export serve remote'.split(' '),
 ];
 

@@ -3,6 +3,7 @@
 import { TidemarkError } from '../../../core/errors.ts';
 import { count, duration, plural } from '../../../core/format.ts';
 import { days, daysSince1970 } from '../../../core/time.ts';
+import { leastSeconds } from '../../../planner/night.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
 import type { Ask, PlanLine } from '../../../scheduler/control.ts';
@@ -93,11 +94,10 @@ ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Show the plan</button> <span class="soft">nothing is started yet</span></form>`;
 
 function planView(lines: readonly PlanLine[], ask: Ask, view: PageContext): Html {
-  const total = (of: 'records' | 'requests' | 'seconds'): number =>
-    lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
+  const total = (of: 'records' | 'requests'): number => lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
   const records = total('records');
   const requests = total('requests');
-  const seconds = total('seconds');
+  const seconds = leastSeconds(lines);
   return html`<section id="plan"><h2>Plan</h2>
 <p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${
     requests > 0 && `, about ${plural(requests, 'request')}`

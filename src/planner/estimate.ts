@@ -1,0 +1,50 @@
+/** What reading a stream will cost, from what it cost before. */
+import type { Cost, StreamSize } from '../core/run.ts';
+import type { Past } from './history.ts';
+
+/** A stream as a run would read it, with what its source lets expect. */
+export interface Sized extends StreamSize {
+  readonly requests?: number;
+  /** Requests a second that the source allows for streams like this one. */
+  readonly perSecond?: number;
+  readonly owners?: { readonly count: number; readonly table: string };
+}
+
+/** `basis`: what the requests are known from; absent: they are not known. `seconds`: absent where nothing limits them, nor did past runs. */
+export type Estimated<S extends Sized> = S & {
+  readonly seconds?: number;
+  readonly basis?: 'past runs' | 'counts';
+};
+
+/**
+ * What requests grow with. What changed until tonight cannot be counted before: a night is like the nights before.
+ */
+function unitOf({ by, mode, records }: StreamSize): 'slices' | 'records' | 'runs' {
+  if (by !== 'changes') return 'slices';
+  return records !== undefined && (mode === 'full' || mode === 'backfill') ? 'records' : 'runs';
+}
+
+/** Undefined where the stream was never read in this mode. */
+export function estimateOf(size: StreamSize, history: readonly Past[]): Cost | undefined {
+  const past = history.find(({ stream, mode }) => stream === size.stream && mode === size.mode);
+  if (past === undefined) return undefined;
+  const unit = unitOf(size);
+  const amount = { slices: size.slices, records: size.records ?? 0, runs: 1 }[unit];
+  const share = past[unit] > 0 ? amount / past[unit] : 1 / past.runs;
+  return { requests: Math.round(past.requests * share), seconds: past.seconds * share };
+}
+
+/** The stream with requests and seconds: from past runs, else from the counts of its source. */
+export function estimated<S extends Sized>(size: S, history: readonly Past[]): Estimated<S> {
+  const cost = estimateOf(size, history);
+  const requests = cost?.requests ?? size.requests;
+  if (requests === undefined) return size;
+  const least = size.perSecond ? requests / size.perSecond : undefined;
+  const seconds = cost ? Math.max(cost.seconds, least ?? 0) : least;
+  return {
+    ...size,
+    requests,
+    ...(seconds !== undefined && { seconds }),
+    basis: cost ? 'past runs' : 'counts',
+  };
+}

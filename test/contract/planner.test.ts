@@ -1,0 +1,121 @@
+/** What streams cost is kept by run, and what the next night costs is estimated from it. */
+import { expect, onTestFinished, test } from 'vitest';
+import { inhabit } from '../../simulators/dagu/company.ts';
+import { startWorkflow } from '../../simulators/dagu/server.ts';
+import { changeAds } from '../../simulators/demo/ads-changes.ts';
+import { changeTracker } from '../../simulators/demo/tracker-changes.ts';
+import { startTracker } from '../../simulators/jira/server.ts';
+import { startAds } from '../../simulators/spotify-ads/server.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { shippedPipelines } from '../../src/config/pipeline-files.ts';
+import type { Connector } from '../../src/connectors/connector.ts';
+import { hours } from '../../src/core/time.ts';
+import type { RunDeps } from '../../src/engine/context/deps.ts';
+import { pastRunsOf } from '../../src/planner/history.ts';
+import { planNight, type Tonight } from '../../src/planner/night.ts';
+import { execute, planOf, withDeps } from '../../src/runs/run.ts';
+import { testDatabase } from '../support/postgres.ts';
+import { testRig } from '../support/rig.ts';
+
+test('requests are kept by stream, and add up to those of the run but for the first ones', async () => {
+  const rig = await testRig();
+  await rig.sync();
+  const { requests } = await rig.sync();
+  const streams = await rig.rows<{ stream: string; mode: string; requests: number }>(
+    `select stream, mode, requests::int from ops.run_streams where run_id = (select max(run_id) from ops.runs)`,
+  );
+  const sum = streams.reduce((all, stream) => all + stream.requests, 0);
+  // Before the streams a run asks for the account, the clock and the dialect.
+  expect(requests - sum).toBeGreaterThanOrEqual(1);
+  expect(requests - sum).toBeLessThanOrEqual(8);
+  expect(streams.find(({ stream }) => stream === 'issues')?.mode).toBe('incremental');
+  expect(streams.find(({ stream }) => stream === 'projects')?.mode).toBe('list');
+});
+
+/** A company of three sources, and what happens at it in a day. */
+async function startCompany() {
+  const now = new Date(new Date().setUTCHours(0, 0, 0, 0) - hours(24) * 5);
+  const tracker = await startTracker({ seed: 7, issues: 120, projects: 3, users: 30, years: 1, now });
+  const small = {
+    accounts: 2,
+    campaigns: 2,
+    adSetsPerCampaign: 1,
+    adsPerAdSet: 2,
+    days: 20,
+    csv: { polls: 0 },
+  };
+  const ads = await startAds({ seed: 7, now, ...small });
+  const workflow = await startWorkflow({ now, dialect: 'dagu-v2' });
+  const issues = tracker.state.store.byKey.slice(0, 20).map((at) => tracker.state.store.keyOf(at));
+  const jobs = inhabit(workflow, { seed: 7, issues, campaigns: [...ads.state.campaigns.keys()] });
+  onTestFinished(async () => void (await Promise.all([tracker.close(), ads.close(), workflow.close()])));
+  return {
+    environment: {
+      TRACKER_BASE_URL: tracker.url,
+      TRACKER_EMAIL: tracker.email,
+      TRACKER_API_TOKEN: tracker.token,
+      ADS_BASE_URL: ads.url,
+      ADS_ACCESS_TOKEN: ads.tokens.token,
+      WORKFLOW_BASE_URL: workflow.url,
+      ADS_REQUESTS_PER_SECOND: '0',
+      ADS_REPORT_REQUESTS_PER_SECOND: '0',
+      ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
+      ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
+      ADS_START: new Date(now.getTime() - hours(24) * 20).toISOString().slice(0, 10),
+    },
+    day() {
+      changeTracker(tracker);
+      tracker.clock.advance(hours(23));
+      changeAds(ads);
+      workflow.clock.advance(hours(24));
+      jobs.live();
+    },
+  };
+}
+
+test('after three nights the requests of the fourth are known within 25 %', async () => {
+  const company = await startCompany();
+  const { warehouse, drop } = await testDatabase();
+  onTestFinished(drop);
+  const config = readConfig(company.environment, import.meta.dirname, await shippedPipelines<Connector>());
+  const parts = { config: async () => config, warehouse: async () => warehouse };
+  const context = { parts, signal: new AbortController().signal, version: 'test' };
+  const silent = { observe: () => undefined, say: () => undefined };
+  const during = <T>(pipeline: string, work: (deps: RunDeps) => Promise<T>) =>
+    withDeps(context, pipeline, silent, work);
+  const pipelines = ['tracker', 'ads', 'workflow'];
+  const night = async () => {
+    const came = new Map<string, number>();
+    for (const pipeline of pipelines) {
+      const { report } = await during(pipeline, (deps) => execute({ pipeline, does: 'sync' }, deps));
+      expect(report.status, `${pipeline}: ${report.error?.message}`).toBe('succeeded');
+      came.set(pipeline, report.requests);
+    }
+    return came;
+  };
+  const plan = async () => {
+    const tonight: Tonight[] = [];
+    for (const pipeline of pipelines) {
+      const streams = await during(pipeline, (deps) => planOf({ pipeline, does: 'sync' }, deps));
+      const past = await pastRunsOf(warehouse.db, pipeline);
+      const how = { due: undefined, inTurn: true, perSecond: 0, excludedBy: 'EXCLUDE' };
+      tonight.push({ pipeline, ...how, streams, past });
+    }
+    return planNight(tonight, 8);
+  };
+  for (let nights = 0; nights < 3; nights++) {
+    await night();
+    company.day();
+  }
+  const planned = await plan();
+  const came = await night();
+  for (const { pipeline, requests, unknown } of planned.pipelines) {
+    expect(unknown, pipeline).toEqual([]);
+    const real = came.get(pipeline) ?? 0;
+    expect(Math.abs(requests - real) / real, `${pipeline}: ${requests} for ${real}`).toBeLessThan(0.25);
+  }
+  // The run kept what was expected of it beside what came.
+  for (const { pipeline, lastErrorRatio } of (await plan()).pipelines) {
+    expect(lastErrorRatio, pipeline).toBeLessThan(0.25);
+  }
+}, 600_000);

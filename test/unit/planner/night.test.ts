@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { estimated, type Sized } from '../../../src/planner/estimate.ts';
+import type { Past } from '../../../src/planner/history.ts';
+import { leastSeconds, planNight, type Tonight } from '../../../src/planner/night.ts';
+
+const insights: Sized = {
+  stream: 'insights',
+  by: 'days',
+  mode: 'restatement',
+  slices: 100,
+  requests: 60_000,
+  perSecond: 5,
+  owners: { count: 100, table: 'ads.ad_accounts' },
+};
+
+const tonight = (more: Partial<Tonight> = {}): Tonight => ({
+  pipeline: 'ads',
+  due: new Date('2026-01-02T02:00:00Z'),
+  inTurn: true,
+  perSecond: 0,
+  excludedBy: 'ADS_EXCLUDE',
+  past: undefined,
+  streams: [estimated(insights, [])],
+  ...more,
+});
+
+const past: Past = {
+  stream: 'insights',
+  mode: 'restatement',
+  runs: 2,
+  slices: 40,
+  records: 0,
+  requests: 400,
+  seconds: 10,
+};
+
+test('a night that is too short says what does not fit, by which limit, and what helps', () => {
+  const { fits, findings, pipelines } = planNight([tonight()], 2);
+  expect(fits).toBe(false);
+  expect(pipelines).toMatchObject([
+    { requests: 60_000, seconds: 12_000, limit: 'limit of reports: 5 a second' },
+  ]);
+  expect(findings).toEqual([
+    'ads does not fit into the night: it needs 3 h 20 m of 2 h. insights of 100 ad accounts need 3 h 20 m at 5 requests a second.',
+    'What helps ads: leave owners out in turn (ADS_EXCLUDE), or read fewer days again each night, or spread the owners over pipelines with credentials of their own, or ask for a higher limit.',
+  ]);
+});
+
+test('the same night fits where it is longer', () => {
+  expect(planNight([tonight()], 8)).toMatchObject({ fits: true, findings: [] });
+});
+
+test('pipelines of nightly begin one after the other, and may be too many together', () => {
+  const { findings, pipelines } = planNight([tonight(), tonight({ pipeline: 'more' })], 5);
+  expect(pipelines.map(({ at }) => at?.toISOString())).toEqual([
+    '2026-01-02T02:00:00.000Z',
+    '2026-01-02T05:20:00.000Z',
+  ]);
+  expect(findings).toEqual([expect.stringContaining('need 6 h 40 m together')]);
+});
+
+test('what past runs needed counts more than what the source lets expect, and grows with the owners', () => {
+  const { basis, requests, seconds } = estimated(insights, [past]);
+  expect({ basis, requests, seconds }).toEqual({ basis: 'past runs', requests: 1_000, seconds: 200 });
+});
+
+test('a stream that was never read like this has no estimate, and is named', () => {
+  const boards = { stream: 'boards', by: 'list', mode: 'list', slices: 1 } as const;
+  const [plan] = planNight([tonight({ streams: [estimated(boards, [past])] })], 8).pipelines;
+  expect(plan).toMatchObject({ requests: 0, seconds: null, unknown: ['boards'] });
+});
+
+test('streams that share a limit wait for each other, those without one do not', () => {
+  const limited = { requests: 50, perSecond: 5, seconds: 10 };
+  expect(leastSeconds([limited, limited])).toBe(20);
+  expect(leastSeconds([{ seconds: 10 }, { seconds: 30 }])).toBe(30);
+});
