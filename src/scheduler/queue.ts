@@ -86,9 +86,11 @@ export async function openQueue(
     const options = { db: fromKysely(trx), singletonKey: pipeline, priority, startAfter };
     await boss.send(queueName, task, options);
   };
-  // Earlier versions had a queue for each pipeline.
+  // Earlier versions had a queue for each pipeline. Queues of other programs may be in the schema.
+  const { rows } = await sql<{ pipeline: string }>`select distinct pipeline from ops.dag_runs`.execute(db);
+  const own = new Set(rows.map(({ pipeline }) => pipeline));
   for (const { name } of await boss.getQueues())
-    if (name !== queueName) {
+    if (own.has(name) && name !== queueName) {
       await db.transaction().execute(async (trx) => {
         for (const { data, pauseMs } of await takeJobs(trx, name)) await offer(trx, name, data, { pauseMs });
       });

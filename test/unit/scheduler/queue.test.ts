@@ -164,11 +164,20 @@ test('what waits in the queues of an earlier version goes on in the one queue', 
   const earlier = new PgBoss({ db: { executeSql }, schema: queueSchema, supervise: false, schedule: false });
   await earlier.start();
   await earlier.createQueue('site_4', { policy: 'singleton' });
+  // Another program keeps its queues in the same schema, whose name is pg-boss' usual one.
+  await earlier.createQueue('mails');
+  await earlier.send('mails', { to: 'somebody' });
   await earlier.send('site_4', { requestId: runId, failures: 0 });
   await earlier.stop({ graceful: false, close: false });
   await (await queueOf(lab.warehouse)).end();
-  expect(await query(`select name, singleton_key, data->>'requestId' as id from pgboss.job`)).toEqual([
+  expect(
+    await query(`select name, singleton_key, data->>'requestId' as id from pgboss.job order by name`),
+  ).toEqual([
+    { name: 'mails', singleton_key: null, id: null },
     { name: 'runs', singleton_key: 'site_4', id: runId },
+  ]);
+  expect(await query(`select name from pgboss.queue where name in ('mails', 'site_4')`)).toEqual([
+    { name: 'mails' },
   ]);
   const { service } = await conduct(
     lab.warehouse,
