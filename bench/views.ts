@@ -80,7 +80,7 @@ export async function timeQuestions(warehouse: Warehouse, say: Lent['say']): Pro
   }
 }
 
-/** Who asks: a reader; and, for what a reader may not see, the owner. */
+/** The reader asks the questions; the owner, by `pool`, looks at the tables that they read. */
 interface Askers {
   readonly reader: pg.Client;
   readonly pool: pg.Pool;

@@ -61,7 +61,7 @@ language sql stable as $$
 $$;
 
 -- Functions that join only arrays have one plan for all batches: with the arrays in it, planning would take a fifth of
--- the time. Such a plan knows no numbers of rows, so it is told to join by hash.
+-- the time. Without them Postgres does not know how many rows there are, so settings make it join by hash.
 
 -- Stays in a status of issues, with the days that the flow counts. `issues` and `changes`: what `tracker.issues_now` and
 -- `tracker.changes` give.

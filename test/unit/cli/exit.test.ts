@@ -3,23 +3,12 @@ import { causes, codeOfError, codeOfReport, combined, describe } from '../../../
 import { dateOf } from '../../../src/cli/run.ts';
 import { hasColor } from '../../../src/cli/terminal.ts';
 import * as errors from '../../../src/core/errors.ts';
-import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
+import type { RunReport, RunStatus } from '../../../src/core/run.ts';
 import { combinedReport } from '../../../src/runs/nightly.ts';
+import { runReport } from '../../support/run-report.ts';
 
-const report = (status: RunStatus, code?: string): RunReport => ({
-  runId: '1',
-  pipeline: 'tracker',
-  kind: 'sync',
-  status,
-  streams: [],
-  counts: noCounts,
-  deleted: 0,
-  requests: 0,
-  retries: 0,
-  throttledMs: 0,
-  seconds: 1,
-  ...(code === undefined ? {} : { error: { code, message: 'm' } }),
-});
+const report = (status: RunStatus, code?: string): RunReport =>
+  runReport({ status, ...(code !== undefined && { error: { code, message: 'm' } }) });
 const refused = Object.assign(new Error('m'), { code: 'ECONNREFUSED' });
 
 test.each([

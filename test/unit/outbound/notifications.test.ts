@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
+import type { RunReport, RunStatus } from '../../../src/core/run.ts';
 import type { Channel } from '../../../src/outbound/deliver.ts';
 import type { RunRef } from '../../../src/outbound/health.ts';
 import { afterRun, checkHealth, type Outbound } from '../../../src/outbound/outbound.ts';
@@ -10,6 +10,7 @@ import { key, other } from '../../support/certificates.ts';
 import { type ForwardProxy, forwardProxy } from '../../support/forward-proxy.ts';
 import * as play from '../../support/misbehaving-server.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { runReport } from '../../support/run-report.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 let database: TestDatabase;
@@ -38,21 +39,12 @@ const { signal } = new AbortController();
 let runs = 0;
 const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => {
   runs += 1;
-  return {
+  return runReport({
     runId: String(runs),
-    pipeline: 'tracker',
-    kind: 'sync',
     status,
-    streams: [],
-    counts: noCounts,
-    deleted: 0,
-    requests: 0,
-    retries: 0,
-    throttledMs: 0,
-    seconds: 1,
     ...(status === 'failed' && { error: { code: 'auth', message: 'GET /myself answered 401' } }),
     ...more,
-  };
+  });
 };
 /** A run as the warehouse keeps it, and its report. */
 const ended = async (

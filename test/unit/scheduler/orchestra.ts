@@ -1,6 +1,5 @@
 import { PgBoss } from 'pg-boss';
 import type { RunReport } from '../../../src/core/run.ts';
-import { noCounts } from '../../../src/core/run.ts';
 import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
 import {
   openQueue,
@@ -21,6 +20,7 @@ import {
 import type { DagCatalogue, KnownDag, Timed } from '../../../src/scheduler/run-request.ts';
 import { type Service, type ServiceDeps, startService } from '../../../src/scheduler/service.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { runReport } from '../../support/run-report.ts';
 
 /**
  * As the usual ones, with quick looks. A lease and the time to being stuck stay long: on a busy machine a test must not lose its run to them. A
@@ -66,19 +66,8 @@ export const dailySinceJustNow = (): string => {
 };
 
 /** A report as a run of that status gives it. */
-export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport => ({
-  runId: null,
-  pipeline: ask.pipeline,
-  kind: ask.does,
-  status,
-  streams: [],
-  counts: noCounts,
-  deleted: 0,
-  requests: 0,
-  retries: 0,
-  throttledMs: 0,
-  seconds: 0,
-});
+export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport =>
+  runReport({ runId: null, pipeline: ask.pipeline, kind: ask.does, status, seconds: 0 });
 
 export const runnerOf = (run: Runner['run']): Runner => ({ run, preview: async () => [] });
 
