@@ -15,7 +15,6 @@ export type { Http, Json, Mapped, Page, PageWalk, Paging, Request, Slice, Stream
 export * as column from './core/table.ts';
 export type { Vault } from './core/vault.ts';
 export { type Auth, basic, bearer, clientCredentials } from './http/auth.ts';
-export { idBy, listNamed } from './reading/offset-list.ts';
 export {
   continuation,
   cursor,
@@ -25,6 +24,6 @@ export {
   pageToken,
   single,
 } from './reading/paginators.ts';
-export { changesBy, existsAt, get } from './reading/requests.ts';
+export { changesBy, existsAt, get, idBy, listNamed } from './reading/requests.ts';
 export type { RunOptions } from './run.ts';
 export { run } from './run.ts';

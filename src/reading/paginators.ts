@@ -2,7 +2,7 @@
 
 import { UnexpectedContent } from '../core/errors.ts';
 import type { Json, Next, Paging, Request } from '../core/stream.ts';
-import { at as field } from './offset-list.ts';
+import { at as field } from './requests.ts';
 
 /** A paging that can tell whether an answer speaks its tongue. */
 export interface Scheme extends Paging {

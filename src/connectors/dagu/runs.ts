@@ -7,7 +7,7 @@ import type { SourceColumn } from '../../core/record-table.ts';
 import type { Json, KeySet, Page, SliceContext, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
-import { at, idBy } from '../../reading/offset-list.ts';
+import { at, idBy } from '../../reading/requests.ts';
 import { firstOf } from './client.ts';
 import type { DaguDialect } from './dialects/dialect.ts';
 import { listIn } from './dialects/v2.ts';

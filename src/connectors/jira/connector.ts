@@ -2,7 +2,11 @@
 import { days, hours } from '../../core/time.ts';
 import { defineConnector } from '../connector.ts';
 import { authOf, check, settings } from './config.ts';
-import { trackerTables } from './tables.ts';
+import { issueTables } from './issue-tables.ts';
+import * as tables from './tables.ts';
+
+/** All tables of the schema. */
+export const trackerTables = [...Object.values(tables), ...issueTables];
 
 export const jira = defineConnector({
   name: 'jira',

@@ -1,8 +1,8 @@
 /** The changelogs of many issues at once (the vendor's OpenAPI, `POST /rest/api/3/changelog/bulkfetch`). */
 
 import type { BulkLists, Json } from '../../core/stream.ts';
-import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { pageToken } from '../../reading/paginators.ts';
+import { at, idBy, listNamed } from '../../reading/requests.ts';
 import { post } from './lists.ts';
 
 const endpoint = '/rest/api/3/changelog/bulkfetch';

@@ -241,14 +241,12 @@ const issueKeys = readable('issue_keys', 'Every key that an issue has or had.', 
   issue_id: issueId.key(),
 }).with({ relation: true });
 
-const child = (table: core.Table, absent: Child['absent'] = 'deleted'): Child => ({
-  table,
-  parent: ['issue_id'],
-  absent,
-});
+const child = (table: core.DeclaredTable, absent: Child['absent'] = 'deleted') => {
+  return { table, parent: ['issue_id'], absent };
+};
 
 /** Everything that arrives with an issue, by the names that `Mapped.children` and `NestedList.child` use. */
-export const issueChildren: Readonly<Record<string, Child>> = {
+export const issueChildren = {
   labels: child(issueLabels),
   components: child(issueComponents),
   versions: child(issueVersions),
@@ -261,15 +259,4 @@ export const issueChildren: Readonly<Record<string, Child>> = {
   keys: child(issueKeys, 'kept'),
 };
 
-export const issueTables: readonly core.DeclaredTable[] = [
-  issues,
-  issueLabels,
-  issueComponents,
-  issueVersions,
-  issueLinks,
-  issueSprints,
-  issueChangelog,
-  comments,
-  worklogs,
-  issueKeys,
-];
+export const issueTables = [issues, ...Object.values(issueChildren).map(({ table }) => table)];

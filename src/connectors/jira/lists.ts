@@ -4,10 +4,10 @@
 
 import { caught, Forbidden, isOf, Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk, Paging, Request } from '../../core/stream.ts';
-import { idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
+import { idBy, listNamed } from '../../reading/requests.ts';
 
-export { at, idBy, textAt } from '../../reading/offset-list.ts';
+export { at, idBy, textAt } from '../../reading/requests.ts';
 
 /** A bare array, `values`, `issues`, or the single array of the envelope; throws as `listNamed`. */
 export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');

@@ -1,6 +1,6 @@
 /**
- * The tables of schema `tracker`. Instants are UTC; `_extra` is JSON text of the members that no column
- * holds.
+ * The tables of schema `tracker` but those of issues: every export is one. Instants are UTC; `_extra` is JSON text of the
+ * members that no column holds.
  */
 
 import { isObject, type JsonObject, own, wordOf } from '../../core/record-object.ts';
@@ -8,11 +8,8 @@ import type { Reading } from '../../core/record-reader.ts';
 import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
 import { field, from, person, plain, readable } from './columns.ts';
-import { issueTables } from './issue-tables.ts';
 import { fieldRoles, isSystemField } from './transform/field-catalogue.ts';
 import { statusCategories, statusCategory, userId } from './transform/values.ts';
-
-export { issueChildren, issues } from './issue-tables.ts';
 
 const { id, int4, text, keyText, word, bool, instant } = field;
 
@@ -184,21 +181,3 @@ export const priorities = readable('priorities', 'Issue priorities, one row each
   description: text('description?', 'Description as plain text.'),
   rank: int4('rank?', 'Place in the order of the source, where it says; smaller is more urgent.'),
 }).with({ ignored: 'avatarId schemes sequence' });
-
-/** All tables of the schema. */
-export const trackerTables: readonly core.DeclaredTable[] = [
-  projects,
-  fields,
-  users,
-  mentionedUsers,
-  groups,
-  groupMembers,
-  boards,
-  sprints,
-  boardSprints,
-  sprintIssues,
-  statuses,
-  issueTypes,
-  priorities,
-  ...issueTables,
-];

@@ -2,10 +2,9 @@
 
 import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { ReadSide, Request, Slice, SliceContext, SliceReading } from '../../core/stream.ts';
-import { idBy, textAt } from '../../reading/offset-list.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { pages } from '../../reading/pages.ts';
-import { get } from '../../reading/requests.ts';
+import { get, idBy, textAt } from '../../reading/requests.ts';
 import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts';
 import { listing, wholeOrPaged } from './lists.ts';
 import { oneByOne } from './one-by-one.ts';

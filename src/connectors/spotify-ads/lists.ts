@@ -1,9 +1,8 @@
 /** The platform's lists: their envelope, their order, and whether they are cut into pages. */
 
 import type { Json, PageWalk } from '../../core/stream.ts';
-import { at, idBy, listNamed } from '../../reading/offset-list.ts';
 import { offset } from '../../reading/paginators.ts';
-import { get } from '../../reading/requests.ts';
+import { at, get, idBy, listNamed } from '../../reading/requests.ts';
 
 /** Where a list is and what it is called. */
 export interface ListSpec {

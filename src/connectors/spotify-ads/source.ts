@@ -4,8 +4,7 @@ import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/e
 import { leftOutOf } from '../../core/exclude.ts';
 import type { Preflight } from '../../core/stream.ts';
 import { closedEndpoints, refusalIn } from '../../http/closed-endpoints.ts';
-import { textAt } from '../../reading/offset-list.ts';
-import { get } from '../../reading/requests.ts';
+import { get, textAt } from '../../reading/requests.ts';
 import type { Opened } from '../connector.ts';
 import { type Ads, canonicalId, ofAccount } from './ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';

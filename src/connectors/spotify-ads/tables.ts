@@ -5,30 +5,11 @@ import * as entities from './entities.ts';
 import { daily, hourly, insights, lifetime } from './facts.ts';
 import type { Entity } from './fields.ts';
 
-const { businesses, adAccounts, campaigns, adSets, ads, assets, audiences, adCategories } = entities;
-const { changeHistory, campaignDrafts, adSetDrafts, adDrafts, targetNames, totals } = entities;
+const all = [...Object.values(entities), daily, hourly, lifetime, insights, csvRows];
 
-export const adsTables = [
-  businesses,
-  adAccounts,
-  campaigns,
-  adSets,
-  ads,
-  assets,
-  audiences,
-  adCategories,
-  changeHistory,
-  targetNames,
-  campaignDrafts,
-  adSetDrafts,
-  adDrafts,
-  daily,
-  hourly,
-  lifetime,
-  totals,
-  insights,
-  csvRows,
-].flatMap(({ table, children = {} }: Pick<Entity, 'table' | 'children'>): readonly DeclaredTable[] => [
-  table,
-  ...Object.values(children).map((child) => child.table as DeclaredTable),
-]);
+export const adsTables = all.flatMap(
+  ({ table, children = {} }: Pick<Entity, 'table' | 'children'>): readonly DeclaredTable[] => [
+    table,
+    ...Object.values(children).map((child) => child.table as DeclaredTable),
+  ],
+);

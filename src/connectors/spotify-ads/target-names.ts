@@ -1,8 +1,7 @@
 /** Names of what ad sets are aimed at: genres, places, interests and others are targeted by id. */
 
 import type { Json, ReadSide } from '../../core/stream.ts';
-import { at, listNamed, textAt } from '../../reading/offset-list.ts';
-import { get } from '../../reading/requests.ts';
+import { at, get, listNamed, textAt } from '../../reading/requests.ts';
 import { type Ads, idChunks } from './ads.ts';
 import { answers } from './one-by-one.ts';
 

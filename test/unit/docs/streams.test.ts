@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { streamsPage } from '../../../docs/generate.ts';
-import { trackerTables } from '../../../src/connectors/jira/tables.ts';
+import { trackerTables } from '../../../src/connectors/jira/connector.ts';
 
 test('docs/streams.md is what npm run docs writes', async () => {
   const page = readFileSync(new URL('../../../docs/streams.md', import.meta.url), 'utf8');

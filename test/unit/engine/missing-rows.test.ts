@@ -1,7 +1,7 @@
 /** What a reconciliation compares by itself: all ids with all rows, whatever the server believes of a table that was filled a moment ago. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issues } from '../../../src/connectors/jira/tables.ts';
+import { issues } from '../../../src/connectors/jira/issue-tables.ts';
 import { newTally } from '../../../src/engine/context/run-context.ts';
 import { lackingBefore } from '../../../src/engine/reconcile/missing-rows.ts';
 import { type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';

@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workflowTables } from '../../../src/connectors/dagu/tables.ts';
-import { issueChildren, trackerTables } from '../../../src/connectors/jira/tables.ts';
+import { trackerTables } from '../../../src/connectors/jira/connector.ts';
+import { issueChildren } from '../../../src/connectors/jira/issue-tables.ts';
 import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
 import { adSets, campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
 import { daily, hourly, insights, lifetime } from '../../../src/connectors/spotify-ads/facts.ts';

@@ -3,8 +3,8 @@
 import { Misconfigured, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/record-object.ts';
 import type { Http, Json, Paging } from '../../../core/stream.ts';
-import { at, idBy, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
+import { at, idBy, textAt } from '../../../reading/requests.ts';
 import { ifBusy, type Prefix, route, sendOptional } from '../client.ts';
 import { type DagRunRecord, engineRun, runIn } from '../transform.ts';
 import type { DaguDialect } from './dialect.ts';

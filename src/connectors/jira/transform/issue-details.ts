@@ -10,7 +10,7 @@ import { kindOf, Reading } from '../../../core/record-reader.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
 import type { BadPart, BulkLists, Json, NestedList, TakeBadPart } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
-import { idBy } from '../../../reading/offset-list.ts';
+import { idBy } from '../../../reading/requests.ts';
 import type { Readable } from '../columns.ts';
 import { comments, type IssueChangeRow, worklogs } from '../issue-tables.ts';
 import type { detailWalks } from '../lists.ts';

@@ -2,23 +2,15 @@
 
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/stream.ts';
-import type { Row } from '../../../core/table.ts';
+import type { Row, RowOf } from '../../../core/table.ts';
+import type { mentionedUsers } from '../tables.ts';
 import { identityOf } from './values.ts';
 
 /** Longer ids are nobody's. */
 const longestId = 255;
 
-/** A row of `tracker.mentioned_users`. */
-interface Person extends Row {
-  readonly id: string;
-  readonly display_name: string;
-  readonly active: boolean | null;
-  readonly time_zone: string | null;
-  readonly account_type: string | null;
-}
-
 /** The rows that were made last, by id: records name the same few people again and again, and one row serves them all. */
-const made = new Map<string, Person>();
+const made = new Map<string, RowOf<typeof mentionedUsers>>();
 const mostMade = 10_000;
 
 /**

@@ -14,11 +14,10 @@ import type {
 } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
-import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { sourceBytes } from '../../../reading/open-reading.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
-import { get, instantAt } from '../../../reading/requests.ts';
+import { at, get, instantAt, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, idChunks, ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { fieldsOf } from '../metrics.ts';

@@ -2,8 +2,7 @@
 
 import { Refused } from '../../../core/errors.ts';
 import type { Json, Page, ReadSide, Request, Slice, SliceReading, WalkEnd } from '../../../core/stream.ts';
-import { listNamed, textAt } from '../../../reading/offset-list.ts';
-import { get } from '../../../reading/requests.ts';
+import { get, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
 import { oneByOne } from '../one-by-one.ts';

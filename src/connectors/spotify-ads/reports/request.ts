@@ -5,18 +5,14 @@ import type { Download } from '../../../reading/download.ts';
 import { type StreamLimit, streamLimit } from '../../../reading/merge-concurrent.ts';
 import type { Jobs } from '../../../reading/report-jobs.ts';
 import { type Ads, accountOf, wanted } from '../ads.ts';
+import type { AdsConfig } from '../config.ts';
 import { withoutUnsupported } from './unsupported.ts';
 
-export interface ReportSettings {
-  /** The first day of reports. */
-  readonly start: Date;
-  /** How many days are read again: every day, every 7 and every 30 days. */
-  readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
-  /** Report requests a second that the platform allows; 0: unlimited. */
-  readonly reportRequestsPerSecond: number;
-  /** Hosts besides the platform's own from which reports may be fetched. */
-  readonly reportHosts: readonly string[];
-}
+/** The settings that concern reports. */
+export type ReportSettings = Pick<
+  AdsConfig,
+  'start' | 'restateDays' | 'reportRequestsPerSecond' | 'reportHosts'
+>;
 
 export interface Reports extends Ads {
   /** Accounts × levels. */

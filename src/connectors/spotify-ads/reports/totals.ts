@@ -1,8 +1,7 @@
 /** Totals of months and of the last 7 and 30 days: who was reached in them, which no sum of days tells, and a receipt for the days. */
 
 import type { Json, ReadSide, Request } from '../../../core/stream.ts';
-import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
-import { get } from '../../../reading/requests.ts';
+import { at, get, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, accounts, ofAccount } from '../ads.ts';
 import { isThere } from '../by-id.ts';
 import { answers } from '../one-by-one.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { issueChildren, issues } from '../../../../../src/connectors/jira/tables.ts';
+import { issueChildren, issues } from '../../../../../src/connectors/jira/issue-tables.ts';
 import { catalogueOf } from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
 import { partRowsBy } from '../../../../../src/connectors/jira/transform/issue-parts.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
