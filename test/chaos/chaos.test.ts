@@ -4,19 +4,18 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { privateCluster } from '../fault/private-cluster.ts';
-import { differences, issueDifferences } from '../support/oracle.ts';
 import { until } from '../support/processes.ts';
 import { ask, operate } from '../unit/server/api/api.ts';
 import { noteStates, wrongBooks } from './books.ts';
-import { type Company, companyOf, cutSource, mute, type Site, silenceSource } from './company.ts';
+import { type Company, companyOf, cutSource, mute, silenceSource } from './company.ts';
 import { type Member, memberOf } from './fleet.ts';
 import { type Fault, faultsOf, type Kind, kinds } from './schedule.ts';
 import { type Draw, drawOf, minutes, seed } from './seed.ts';
+import type { Site } from './site.ts';
 
 const size = { ms: minutes * 60_000, processes: 4, sources: 2 };
-const pipelines = 12;
 
 /** After the last fault every request is over, and a pipeline whose source answers is read, within this time, ms. */
 const slotMs = 60_000;
@@ -32,6 +31,7 @@ test('a seed gives the same faults, and each kind of them', () => {
 test('under faults nothing is lost, late or twice', async () => {
   const stage = await staged();
   onTestFinished(stage.close);
+  onTestFailed(() => keepWhatWasSaid(stage.members));
   const { company, members, rows } = stage;
   say(`CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`);
   const began = performance.now();
@@ -43,23 +43,34 @@ test('under faults nothing is lost, late or twice', async () => {
   over.abort();
   await Promise.all(busy);
   expect(fired.failed).toEqual([]);
+  if (minutes >= 2) expect(new Set(fired.kinds)).toEqual(new Set(kinds));
 
   await calm(stage);
-  for (const { tracker } of company.bad) expect(tracker.script.fired.length).toBeGreaterThan(0);
+  for (const { script } of company.bad) expect(script.fired.length).toBeGreaterThan(0);
   const wrong = [...(await fair(stage))];
-  await all(company.sites, (site) => succeeds(stage, site, 'DOES=reconcile'));
-  wrong.push(...(await different(stage)));
-  // Members of sprints that were completed long ago are read by full syncs only.
-  await all(company.bad, (site) => succeeds(stage, site, 'DOES=full'));
+  await all(company.sites, async (site) => {
+    for (const { params, differences } of site.closing) {
+      await succeeds(stage, site, params);
+      wrong.push(...(await differences(rows)).map((line) => `${site.name}: ${line}`));
+    }
+  });
   for (const member of members) await member.close();
-  for (const { name, tracker } of company.bad)
-    wrong.push(...(await differences({ tracker, rows }, { source: name })).map((line) => `${name}: ${line}`));
   wrong.push(...members.flatMap((member) => member.wrong), ...(await wrongBooks(rows)));
   wrong.push(...(await lost(stage, accepted)));
+  wrong.push(
+    ...company.sites.flatMap(({ name, errors }) => errors.map((error) => `simulator ${name}: ${error}`)),
+  );
   say(await figures(stage, accepted.size));
-  if (wrong.length > 0) for (const member of members) say(member.said());
   expect(wrong, `CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`).toEqual([]);
 });
+
+/** Writes what the processes said into files, and says where. */
+function keepWhatWasSaid(members: readonly Member[]): void {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), `chaos-${seed}-`));
+  for (const [n, member] of members.entries())
+    fs.writeFileSync(path.join(folder, `process-${n + 1}.log`), member.said());
+  say(`what the processes said is in ${folder}`);
+}
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -69,7 +80,7 @@ async function staged() {
   const cluster = await privateCluster({ max_connections: '300', shared_buffers: '128MB' });
   const url = new URL(await cluster.database('chaos'));
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-chaos-'));
-  const company = await companyOf(seed, pipelines, size.sources);
+  const company = await companyOf(seed, size.sources);
   writePipelines(directory, company.sites);
   const warehouse = await cluster.connect('chaos', { max: 2 });
   await warehouse.pool.query(noteStates);
@@ -92,8 +103,6 @@ async function staged() {
     rows: async <R extends object>(query: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
       (await warehouse.pool.query<R>(query, [...values])).rows,
     async close(): Promise<void> {
-      for (const [n, member] of members.entries())
-        fs.writeFileSync(`/tmp/chaos-said-${n + 1}`, member.said());
       await Promise.all(members.map((member) => member.close()));
       await warehouse.close();
       await company.close();
@@ -103,24 +112,17 @@ async function staged() {
   };
 }
 
-/** What the sources that do not misbehave leave out, so that a round of all pipelines is shorter than a minute. */
-const leftOut =
-  'statuses issue_types priorities users groups group_members boards sprints board_sprints sprint_issues'.split(
-    ' ',
-  );
-
 /** A pipeline a site, each with a schedule of its own, and a night over all of them. */
 function writePipelines(directory: string, sites: readonly Site[]): void {
   const folder = path.join(directory, 'pipelines');
   fs.mkdirSync(folder);
-  const head = `import { jira, nightly, pipeline } from 'tidemark';\nexport default `;
-  for (const { name, wire } of sites) {
-    const exclude = `exclude: ${JSON.stringify(wire === undefined ? leftOut : [])}`;
-    const source = `source: jira.fromEnv('${name.toUpperCase()}')`;
+  const head = `import { dagu, jira, nightly, pipeline, spotifyAds } from 'tidemark';\nexport default `;
+  for (const { name, connector, exclude } of sites) {
+    const source = `source: ${connector}.fromEnv('${name.toUpperCase()}')`;
     const schedule = `schedule: { sync: '* * * * *', reconcile: false }`;
     fs.writeFileSync(
       path.join(folder, `${name}.ts`),
-      `${head}pipeline({ name: '${name}', ${source}, ${schedule}, ${exclude} });`,
+      `${head}pipeline({ name: '${name}', ${source}, ${schedule}, exclude: ${JSON.stringify(exclude)} });`,
     );
   }
   const names = JSON.stringify(sites.map(({ name }) => name));
@@ -135,17 +137,15 @@ async function changing(company: Company, signal: AbortSignal): Promise<void> {
   }
 }
 
-const whatIsAsked = [undefined, undefined, undefined, 'DOES=full', 'DOES=reconcile'] as const;
-
 /** Runs are asked for until the signal, the first of them a night. `accepted`: the ids of those that were answered 202. */
 async function asking(stage: Stage, accepted: Set<string>, signal: AbortSignal): Promise<void> {
   const draw = drawOf(seed, 3);
-  const names = stage.company.sites.map(({ name }) => name);
   for (let n = 0; !signal.aborted; n += 1) {
-    const isNight = n % 40 === 0;
-    const name = isNight ? 'nightly' : (names[draw.between(0, names.length - 1)] ?? '');
-    const params = draw.oneOf(whatIsAsked);
-    const id = await start(someMember(stage.members, draw), name, isNight ? undefined : params);
+    const site = stage.company.sites[draw.between(0, stage.company.sites.length - 1)];
+    const member = someMember(stage.members, draw);
+    const id = await (site === undefined || n % 40 === 0
+      ? start(member, 'nightly')
+      : start(member, site.name, draw.oneOf(site.asks)));
     if (id !== undefined) accepted.add(id);
     await sleep(2_000);
   }
@@ -164,21 +164,25 @@ async function start(member: Member | undefined, name: string, params?: string):
   return answer?.code === 202 ? answer.body.data.runId : undefined;
 }
 
-/** Plays the schedule. What happens to one process, source or warehouse happens in turn. `failed`: faults that did not fire. */
-async function played(stage: Stage, began: number): Promise<{ readonly failed: readonly string[] }> {
+/** Plays the schedule. What happens to one process, source or warehouse happens in turn. Which kinds fired, and what did not. */
+async function played(stage: Stage, began: number) {
   const failed: string[] = [];
+  const fired: Kind[] = [];
   const turns = new Map<string, Promise<void>>();
   for (const fault of faultsOf(seed, size)) {
     await sleep(Math.max(0, began + fault.at - performance.now()));
     const place = `${fault.to} ${fault.which}`;
     const one = async (): Promise<void> => {
       say(`${seconds(performance.now() - began)} ${textOf(fault)}`);
-      await done(stage, fault).catch((error) => failed.push(`${textOf(fault)}: ${error}`));
+      await done(stage, fault).then(
+        () => fired.push(fault.kind),
+        (error) => failed.push(`${textOf(fault)}: ${error}`),
+      );
     };
     turns.set(place, (turns.get(place) ?? Promise.resolve()).then(one));
   }
   await Promise.all(turns.values());
-  return { failed };
+  return { failed, kinds: fired };
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -236,7 +240,7 @@ async function succeeds({ members, rows }: Stage, { name }: Site, params?: strin
 /** While two sources answer nothing, each of the others is read within its slot. One line for each that is not. */
 async function fair(stage: Stage): Promise<readonly string[]> {
   const { company } = stage;
-  for (const { tracker } of company.bad) tracker.script.clear();
+  for (const { script } of company.bad) script.clear();
   const muted = company.bad.map(mute);
   const held = company.bad.map((site) => succeeds(stage, site));
   await until('both sources are asked', () => muted.every(({ asked }) => asked() > 0), calmMs);
@@ -268,16 +272,7 @@ async function calm({ members, company, rows }: Stage): Promise<void> {
   await until('all that was asked is over', isOver, calmMs).catch(async (cause) => {
     throw new Error(`requests are not over: ${await unfinished(rows)}`, { cause });
   });
-  for (const { world } of company.sites) world.calm();
-}
-
-/** Where issues, and what hangs on them, differ from their sources. */
-async function different({ company, rows }: Stage): Promise<readonly string[]> {
-  const lines: string[] = [];
-  for (const { name, tracker } of company.sites)
-    for (const line of await issueDifferences({ tracker, rows }, { source: name }))
-      lines.push(`${name}: ${line}`);
-  return lines;
+  for (const site of company.sites) site.calm();
 }
 
 /** Requests that were accepted, and that the warehouse does not have. */
@@ -307,7 +302,7 @@ async function figures({ rows, company }: Stage, accepted: number): Promise<stri
     (select count(*) from ops.runs where status = 'interrupted') as interrupted,
     (select count(*) from ops.runs where status in ('failed', 'partly_failed')) as failed,
     (select count(*) from ops.dag_runs where error_code = 'worker_lost') as parked`);
-  const faults = company.bad.map(({ tracker }) => tracker.script.fired.length).join(' and ');
+  const faults = company.bad.map(({ script }) => script.fired.length).join(' and ');
   const text = Object.entries(counts ?? {}).map(([name, n]) => `${n} ${name}`);
   return `${text.join(', ')}; ${accepted} accepted by the API; ${faults} faults of the sources' own`;
 }

@@ -1,11 +1,13 @@
-/** Loaded before a process: at each SIGUSR2 its clock is off by what the file `CHAOS_CLOCK` says, ms. */
+/** Loaded before a process: at each SIGUSR2 its clock is off by what the file `CHAOS_CLOCK` says, ms, and the file goes. */
 
 import fs from 'node:fs';
 
 const real = Date;
 let off = 0;
 process.on('SIGUSR2', () => {
-  off = Number(fs.readFileSync(process.env.CHAOS_CLOCK ?? '', 'utf8'));
+  const file = process.env.CHAOS_CLOCK ?? '';
+  off = Number(fs.readFileSync(file, 'utf8'));
+  fs.rmSync(file);
 });
 
 const now = (): number => real.now() + off;

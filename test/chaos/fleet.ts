@@ -125,6 +125,7 @@ export async function memberOf(
       await until('it serves', () => base !== undefined);
       fs.writeFileSync(file, String(ms));
       process.child.kill('SIGUSR2');
+      await until('its clock is stepped', () => !fs.existsSync(file));
     },
     async cut() {
       await until('a connection', () => wire.open > 0);

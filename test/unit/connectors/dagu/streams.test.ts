@@ -9,6 +9,7 @@ import type { EngineSettings } from '../../../../src/connectors/dagu/client.ts';
 import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
 import { ExactNumber } from '../../../../src/core/json.ts';
 import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
+import { storedRuns } from '../../../support/workflow-runs.ts';
 
 interface Stage extends SourceRig {
   readonly engine: WorkflowSimulator;
@@ -59,16 +60,6 @@ const ran = ({ engine: { state, clock } }: Stage, dag: string, end = 'succeeded'
   return run.id;
 };
 
-/** Runs with their steps as the warehouse has them, in the shape of the simulator's truth. */
-const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
-  const iso = (column: string, name: string): string =>
-    `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "${name}"`;
-  return rig.rows(`select dag_name as dag, dag_run_id as id, status,
-      ${iso('started_at', 'startedAt')}, ${iso('finished_at', 'finishedAt')}, params,
-      coalesce((select json_agg(json_build_object('name', step_name, 'status', status, 'error', error) order by position)
-        from workflow.dag_run_steps s where s.dag_name = r.dag_name and s.dag_run_id = r.dag_run_id), '[]') as steps
-    from workflow.dag_runs r order by dag_name || dag_run_id collate "C"`);
-};
 const namesOf = async (rig: SourceRig, query: string) =>
   (await rig.rows<{ name: string }>(`${query} order by 1`)).map(({ name }) => name);
 const dags = (rig: SourceRig) => namesOf(rig, 'select name from workflow.dags');
@@ -114,7 +105,9 @@ test.each([
     const seen = rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id);
     // The contract shows the steps that run or ran; Dagu shows all of them.
     const shown = (step: { readonly status: string }) => hasHistory || step.status !== 'not_started';
-    expect(await stored(rig)).toEqual(seen.map((run) => ({ ...run, steps: run.steps.filter(shown) })));
+    expect(await storedRuns(rig.rows)).toEqual(
+      seen.map((run) => ({ ...run, steps: run.steps.filter(shown) })),
+    );
     expect(await rig.rows('select name, status, state from workflow.dags order by name')).toEqual([
       { name: 'load', status: 'running', state: 'active' },
       { name: 'never', status: 'not_started', state: 'idle' },
@@ -125,7 +118,9 @@ test.each([
     clock.advance(minute);
     state.finish('load', active.id, 'succeeded');
     expect((await rig.sync()).streams.flatMap((stream) => stream.reason ?? [])).toEqual([]);
-    expect(await stored(rig)).toEqual(rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id));
+    expect(await storedRuns(rig.rows)).toEqual(
+      rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id),
+    );
   },
 );
 
@@ -202,7 +197,7 @@ describe.each(['contract', 'dagu-v2', 'dagu-2.x'] as const)('an engine (%s)', (d
     const [step] = run.steps;
     Object.assign(step ?? {}, { status: 'failed' });
     expect(await rig.sync()).toMatchObject(succeeded);
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
   });
 
   test.each([
@@ -432,7 +427,7 @@ test.each(['dagu-v2', 'dagu-2.x'] as const)(
     const isDetail = ({ endpoint }: { readonly endpoint: string }) => endpoint.endsWith('{dagRunId}');
 
     const all = await requestsOf({ ...succeeded, counts: { rejected: 0 } });
-    expect(await stored(rig), 'the engine cuts its lists').toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows), 'the engine cuts its lists').toEqual(rig.engine.truth());
     expect(all.filter(({ endpoint }) => endpoint.endsWith('/dag-runs')).length).toBeGreaterThan(2);
 
     const idle = await requestsOf(unchanged);
@@ -445,7 +440,7 @@ test.each(['dagu-v2', 'dagu-2.x'] as const)(
     expect(row).toEqual([{ status: 'running' }]);
     state.finish('busy.file', 'r0010', 'succeeded');
     retried.push(...(await requestsOf(succeeded)));
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
     const details = retried.filter(isDetail).map(({ path }) => path.split('/').at(-1));
     expect(new Set(details), 'an old run that is retried').toEqual(new Set(['r0010']));
 
@@ -459,7 +454,7 @@ test.each(['dagu-v2', 'dagu-2.x'] as const)(
     expect(await rig.backfill(window)).toMatchObject(succeeded);
     expect(await namesOf(rig, 'select dag_run_id as name from workflow.dag_runs')).toEqual(inside);
     await rig.sync();
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
   },
 );
 
@@ -500,7 +495,7 @@ describe('one bad answer', () => {
       expect(await dagsOfRuns(rig)).not.toContain('load');
       expect(await rig.sync()).toMatchObject(succeeded);
     }
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
   });
 });
 
@@ -509,7 +504,7 @@ test.each([401, 403])('a DAG whose runs answer %i costs itself alone, and can be
   const rig = await stage({ dialect: 'dagu-2.x' });
   startAll(rig, 'etl', 'payroll');
   expect(await rig.sync()).toMatchObject(succeeded);
-  const before = await stored(rig);
+  const before = await storedRuns(rig.rows);
   ran(rig, 'etl');
   ran(rig, 'payroll');
   const closed = { code: 'auth.forbidden', message: 'Permission denied' };
@@ -520,7 +515,7 @@ test.each([401, 403])('a DAG whose runs answer %i costs itself alone, and can be
     /payroll.*role of this API key.*add dags:payroll to WORKFLOW_EXCLUDE/,
   );
   expect(report.passesAfterMs).toBeUndefined();
-  expect((await stored(rig)).length).toBe(before.length + 1);
+  expect((await storedRuns(rig.rows)).length).toBe(before.length + 1);
 
   reading = { ...reading, exclude: ['dags:payroll'] };
   const asked = rig.engine.log.length;
@@ -531,7 +526,7 @@ test.each([401, 403])('a DAG whose runs answer %i costs itself alone, and can be
   rig.engine.script.clear();
   reading = { ...reading, exclude: [] };
   expect(await rig.sync()).toMatchObject(succeeded);
-  expect((await stored(rig)).length).toBe(before.length + 2);
+  expect((await storedRuns(rig.rows)).length).toBe(before.length + 2);
 });
 
 test.each([
@@ -617,7 +612,7 @@ test('runs under a name that no file has are read, all or those in WORKFLOW_DAGS
   const rig = await open([]);
   for (const inserted of [5, 0]) {
     expect(await rig.sync()).toMatchObject({ ...succeeded, counts: { inserted, rejected: 0 } });
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
   }
   expect(await dags(rig)).toEqual(['load']);
   const named = await open(['load', 'aside', 'nothing']);
@@ -741,7 +736,7 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('a run that is retried (%s)', (d
       state.finish('deploy', id, end);
       expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
     }
-    expect(await stored(rig)).toEqual(rig.engine.truth());
+    expect(await storedRuns(rig.rows)).toEqual(rig.engine.truth());
     expect(await tries(rig)).toEqual([
       {
         attempt: 1,
