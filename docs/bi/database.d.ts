@@ -1804,7 +1804,7 @@ export interface BiPiiWorklogs {
   work_comment: string | null;
 }
 
-/** What is in the way of a start of a pipeline: its requests, and the run of nightly or of the command line that holds it now. */
+/** What is in the way of a start of a pipeline: its requests, and the run of the command line that holds it now. */
 export interface OpsActiveDagRuns {
   pipeline: string | null;
   run_id: string | null;
@@ -1913,7 +1913,7 @@ export interface OpsDagRunList {
   again_at: Date | null;
 }
 
-/** Which runs a request became: several for nightly, and after a worker was lost. */
+/** Which runs a request became: several after a worker was lost, and after a retry. */
 export interface OpsDagRunRuns {
   dag_run_id: string;
   run_id: string;
@@ -1944,6 +1944,7 @@ export interface OpsDagRuns {
   stuck_since: Date | null;
   error_code: string | null;
   error_message: string | null;
+  part_of: string | null;
 }
 
 /** What tidemark migrate has applied: steps of migrations/, synced tables and views. */

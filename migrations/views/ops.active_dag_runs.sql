@@ -1,4 +1,4 @@
-create or replace view ops.active_dag_runs as -- What is in the way of a start of a pipeline: its requests, and the run of nightly or of the command line that holds it now.
+create or replace view ops.active_dag_runs as -- What is in the way of a start of a pipeline: its requests, and the run of the command line that holds it now.
 select
   pipeline,
   dag_run_id as run_id, -- See ops.dag_run_list.
@@ -7,8 +7,7 @@ select
 from ops.dag_runs
 where status in ('queued', 'running', 'interrupted', 'lost')
 union all
-select r.pipeline, coalesce(n.dag_run_id, 'manual-' || r.run_id), 1, r.run_id
+select r.pipeline, 'manual-' || r.run_id, 1, r.run_id
 from ops.live_runs v
 join ops.runs r on r.run_id = v.run_id
-left join ops.dag_run_runs n on n.run_id = r.run_id
-where n.dag_run_id is not null or r.trigger = 'manual';
+where r.trigger = 'manual';

@@ -24,10 +24,13 @@ from (
     dag_run_id as run_id, pipeline, does, trigger,
     case when status = 'running' and stuck_since is not null then 'stuck' else status end as status,
     params, queued_at, started_at, finished_at,
-    array(select l.run_id from ops.dag_run_runs l where l.dag_run_id = q.dag_run_id order by 1) as runs,
+    array(select l.run_id from ops.dag_run_runs l join ops.dag_runs p using (dag_run_id)
+      where p.dag_run_id = q.dag_run_id or p.part_of = q.dag_run_id order by 1) as runs,
     error_code, error_message,
     stop_asked_at is not null and finished_at is null as stopping,
-    case when status in ('failed', 'partly_failed') and not_before > finished_at then not_before end as again_at
+    (select min(p.not_before) from ops.dag_runs p
+      where (p.dag_run_id = q.dag_run_id or p.part_of = q.dag_run_id) and q.finished_at is not null
+        and p.status in ('failed', 'partly_failed') and p.not_before > p.finished_at) as again_at
   from ops.dag_runs q
   union all
   select

@@ -154,7 +154,7 @@ type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 function callbacks(config: ProgramSettings, outbound: Outbound): Callbacks {
   const names = lookup.configured(config).map(({ name }) => name);
   return {
-    async ended({ id, ask }, { status }, trx) {
+    async ended({ id, ask, status }, trx) {
       const { onSuccess } = config.nightly;
       // Only a sync of every pipeline says that they are up to date.
       const isSync = ask.pipeline === config.nightly.name && (ask.does === 'sync' || ask.does === 'full');

@@ -152,7 +152,7 @@ function nightlyOf<C extends Configurable>(
     from.problem(`${file}: pipelines`, `there is no pipeline “${name}”${didYouMean(name, names)}`);
   return {
     name: nightlyName,
-    about: about ?? 'Several pipelines in turn, then the reconciles that are due, then the hand-off.',
+    about: about ?? 'Several pipelines, each with its reconcile where that is due, then the hand-off.',
     file: options.schedule === undefined ? 'TIDEMARK_SCHEDULE' : file,
     jobs: [{ does: 'sync', on: { cron: schedule, timeZone } }],
     pipelines,

@@ -123,14 +123,17 @@ export async function run(db: Db, runId: string): Promise<RunDetail | undefined>
     ...found,
     streams: await streamsOf(db, runId),
     badSlices: await badSlicesOf(db, runId),
-    handoffs: await handoffsOf(db, request === undefined ? [runId] : [runId, request.runId]),
+    handoffs: await handoffsOf(
+      db,
+      [runId, request?.runId, request?.partOf].filter((key) => typeof key === 'string'),
+    ),
   };
 }
 
-/** The request a run came from: its id and its pipeline (which may be `nightly`); undefined for a run that was not queued. */
+/** The request a run came from, and the night that it is a part of; undefined for a run that was not queued. */
 export async function requestOfRun(db: Db, runId: string) {
-  const [found] = await query(db)<{ pipeline: string; runId: string }>`
-    select d.pipeline, d.dag_run_id as run_id from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
+  const [found] = await query(db)<{ pipeline: string; runId: string; partOf: string | null }>`
+    select d.pipeline, d.dag_run_id as run_id, d.part_of from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
     where l.run_id = ${runId}::bigint`;
   return found;
 }

@@ -5,7 +5,7 @@ import type { Estimated } from '../planner/estimate.ts';
 
 /** What a run is to do. */
 export interface Ask {
-  /** A pipeline by name; `nightly` is every configured one, then reconcile where due, then the hand-off. */
+  /** A pipeline by name; `nightly` is every configured one, each with its reconcile where due, then the hand-off. */
   readonly pipeline: string;
   readonly does: 'sync' | 'full' | 'reconcile' | 'backfill';
   /** Only these streams; absent: all. */
@@ -14,21 +14,17 @@ export interface Ask {
   readonly window?: { readonly from: Date; readonly to: Date };
 }
 
-/** A part of a request that succeeded. */
-export type SucceededPart = Pick<RunReport, 'pipeline' | 'kind'>;
-
 /** Runs asks in this process. */
 export interface Runner {
-  /** Throws as `sync` of the engine does. `done`: what succeeded before its process ended or before it was retried. */
+  /** Throws as `sync` of the engine does. */
   run(
     ask: Ask,
-    how: {
-      trigger: 'schedule' | 'api';
-      signal: AbortSignal;
-      observe: Observe;
-      done?: readonly SucceededPart[];
-    },
+    how: { trigger: 'schedule' | 'api'; signal: AbortSignal; observe: Observe },
   ): Promise<Pick<RunReport, 'status' | 'error'> & { readonly passesAfterMs?: number | undefined }>;
+  /** What a night begins with: one ask for each pipeline. Undefined where the ask is no night. */
+  parts(ask: Ask): readonly Ask[] | undefined;
+  /** What follows that part of a night: the reconcile of its pipeline, where it is due. */
+  next(part: Ask): Promise<Ask | undefined>;
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
 }

@@ -1,12 +1,10 @@
-/** Runs requests of `serve` in this process: a pipeline, or `nightly`, which is all of them in turn. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** What `serve` runs in this process, and the parts of a night: every pipeline, and its reconcile after it where that is due. */
 import { sql } from 'kysely';
 import { nightlyName } from '../config/configured.ts';
 import { describe } from '../core/describe-error.ts';
-import { Fenced, LockHeld, passesAfter } from '../core/errors.ts';
+import { Fenced, LockHeld } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
-import { longestOf, type Observe, type RunReport } from '../core/run.ts';
-import { hours, seconds } from '../core/time.ts';
+import type { Observe } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -19,10 +17,6 @@ import { execute, type Following, planOf, type RunContext, withDeps } from './ru
 import { due } from './schedule.ts';
 
 type How = Parameters<Runner['run']>[1];
-type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
-
-/** While another run holds a pipeline, `nightly` tries it again after this time. */
-const heldPauseMs = seconds(5);
 
 interface RunnerOptions {
   readonly config: ProgramSettings;
@@ -36,6 +30,7 @@ interface RunnerOptions {
 export function openRunner(context: RunContext, options: RunnerOptions): Runner {
   const { config, outbound, warehouseOf, progress, warn } = options;
   const configured = lookup.partsOfNightly(config);
+  const reconciled = lookup.reconciled(config);
   const during = <T>(
     { pipeline }: Ask,
     how: Pick<How, 'signal' | 'observe'>,
@@ -45,14 +40,14 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
     const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
     return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
   };
-  const runOne: RunOne = async (ask, { signal, trigger, ...how }) => {
+  const run: Runner['run'] = async (ask, { signal, trigger, ...how }) => {
     const { pipeline } = ask;
     const observe: Observe = (event) => {
       progress.observe(event);
       how.observe(event);
     };
-    const run = (deps: RunDeps) => execute(ask, { ...deps, trigger });
-    const { report, failure } = await during(ask, { signal, observe }, run).catch(async (error: unknown) => {
+    const work = (deps: RunDeps) => execute(ask, { ...deps, trigger });
+    const { report, failure } = await during(ask, { signal, observe }, work).catch(async (error: unknown) => {
       // A request that was stopped, or that waits for its turn, has not failed.
       const isWaiting = signal.aborted || error instanceof LockHeld || error instanceof Fenced;
       const cause = describe(error).message;
@@ -65,7 +60,17 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
     return report;
   };
   return {
-    run: (ask, how) => (ask.pipeline === nightlyName ? runAll(ask, how, options, runOne) : runOne(ask, how)),
+    run,
+    parts(ask) {
+      if (ask.pipeline !== nightlyName) return undefined;
+      const names = configured.filter((name) => ask.does !== 'reconcile' || reconciled.includes(name));
+      return names.map((pipeline) => ({ ...ask, pipeline }));
+    },
+    async next({ pipeline, does }) {
+      if (does !== 'sync' && does !== 'full') return undefined;
+      const isDue = await isReconcileDue(await warehouseOf(pipeline), lookup.pipelineOf(config, pipeline));
+      return isDue ? { pipeline, does: 'reconcile' } : undefined;
+    },
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightlyName;
       const lines: PlanLine[] = [];
@@ -77,82 +82,6 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
       }
       return lines;
     },
-  };
-}
-
-/** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
-async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions, runOne: RunOne) {
-  const latest = performance.now() + hours(config.runHours);
-  const names = lookup.partsOfNightly(config);
-  const reconciled = lookup.reconciled(config);
-  const parts: NightlyPart[] = [];
-  const runEach = async (asks: Ask[]) => {
-    for (const next of asks) {
-      const part = await partOf(next, how, runOne, performance.now() < latest);
-      if (part !== undefined) parts.push(part);
-      else {
-        asks.push(next);
-        await sleep(heldPauseMs, undefined, { signal: how.signal }).catch(() => undefined);
-      }
-      how.signal.throwIfAborted();
-    }
-  };
-  const isDone = (name: string) => how.done?.some((run) => run.pipeline === name && run.kind === ask.does);
-  const first = names.filter((name) => ask.does !== 'reconcile' || reconciled.includes(name));
-  await runEach(first.filter((name) => !isDone(name)).map((pipeline) => ({ ...ask, pipeline })));
-  if (ask.does === 'sync' || ask.does === 'full')
-    for (const pipeline of names)
-      if (await isReconcileDue(await warehouseOf(pipeline), lookup.pipelineOf(config, pipeline)))
-        await runEach([{ pipeline, does: 'reconcile' }]);
-  return combinedReport(parts);
-}
-
-/** One of several runs. Also one that an error ended before it was a run. */
-export type NightlyPart = Pick<RunReport, 'pipeline' | 'status' | 'error'> & {
-  readonly kind: string;
-  readonly passesAfterMs?: number | undefined;
-};
-
-/** Undefined where another run holds the pipeline. Throws Fenced: then the request as a whole is resumed elsewhere. */
-async function partOf(
-  ask: Ask,
-  how: How,
-  runOne: RunOne,
-  mayWait: boolean,
-): Promise<NightlyPart | undefined> {
-  const { pipeline, does: kind } = ask;
-  try {
-    const report = await runOne(ask, how);
-    if (report.status !== 'lost') return report;
-    throw new Fenced(report.error?.message ?? `${pipeline}: its run was lost`);
-  } catch (error) {
-    if (error instanceof Fenced) throw error;
-    how.signal.throwIfAborted();
-    if (!(error instanceof LockHeld && mayWait))
-      return { pipeline, kind, status: 'failed', error: describe(error), passesAfterMs: passesAfter(error) };
-    how.observe({ type: 'note', pipeline, level: 'info', message: `${error.message}; tried again later` });
-    return undefined;
-  }
-}
-
-type Combined = Awaited<ReturnType<Runner['run']>>;
-
-/** How several runs ended together: `failed` only if every one failed. */
-export function combinedReport(parts: readonly NightlyPart[]): Combined {
-  const bad = parts.filter(({ status }) => status !== 'succeeded');
-  const [first] = bad;
-  if (first === undefined) return { status: 'succeeded' };
-  const all = (status: string) => bad.every((each) => each.status === status);
-  const passesAfterMs = longestOf(bad.map((each) => each.passesAfterMs));
-  const reasons = bad.map(
-    ({ pipeline, kind, status, error }) =>
-      `${pipeline} ${kind} ${status.replaceAll('_', ' ')}${error === undefined ? '' : `: ${error.message}`}`,
-  );
-  const isFailed = bad.length === parts.length && all('failed');
-  return {
-    status: isFailed ? 'failed' : all('needs_attention') ? 'needs_attention' : 'partly_failed',
-    error: { code: first.error?.code ?? first.status, message: reasons.join('; ') },
-    passesAfterMs,
   };
 }
 

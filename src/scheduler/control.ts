@@ -90,22 +90,18 @@ export function openControl(
         if (last !== undefined) return last;
         throw new Conflict(`${name} has never run: there is nothing to stop`);
       }
-      const { runId, pipeline, trigger } = active;
+      const { runId, trigger } = active;
       if (trigger === 'manual')
         throw new Conflict(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
-      if (pipeline !== name)
-        throw new Conflict(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
       await store.stopRequest(db, runId, by);
       return store.dagRun(db, runId);
     },
 
     /** Queues the same ask again. Throws `NotFound`, and `Conflict` if it did not fail or the pipeline is busy. */
     async retry(name: string, runId: string, { by }: { readonly by: string }): Promise<DagRun> {
-      const { does, pipeline, status, params } = await run(name, runId);
+      const { does, status, params } = await run(name, runId);
       if (does === 'replay')
         throw new Conflict(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
-      if (pipeline !== name)
-        throw new Conflict(`${runId} is a run of ${pipeline}, which includes ${name}; retry it there`);
       if (status === 'succeeded' || status === 'needs_attention')
         throw new Conflict(`${runId} ${status.replace('_', ' ')}: nothing to retry; start a new run`);
       const ask = request.checked(catalogue, await store.askOfRun(db, runId));
@@ -142,9 +138,7 @@ interface RequestOptions {
 
 const newId = ({ pipeline, does }: Ask): string => `${pipeline}-${does}-${crypto.randomUUID()}`;
 
-function inTheWay(name: string, { pipeline, runId, stopping, status }: DagRun): string {
+function inTheWay(name: string, { runId, stopping, status }: DagRun): string {
   const state = stopping ? 'stopping' : status === 'queued' ? 'queued' : 'active';
-  return pipeline === name
-    ? `${name} is ${state} already: ${runId}`
-    : `${name} is being run by ${pipeline}: ${runId}`;
+  return `${name} is ${state} already: ${runId}`;
 }

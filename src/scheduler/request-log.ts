@@ -37,11 +37,12 @@ export function openLog(db: Db, id: string) {
 export const append = (db: Db, id: string, level: NewLogLine['level'], message: string): Promise<void> =>
   write(db, id, [{ at: new Date(), level, message }]);
 
-/** The request's row is held until the end of the transaction, so that the lines of several processes become visible in order. */
+/** The row of the request, or of its night, is locked until the end of the transaction: lines of several processes become visible in order. */
 async function write(db: Db, id: string, lines: readonly NewLogLine[]): Promise<void> {
-  await sql`with d as materialized (select dag_run_id from ops.dag_runs where dag_run_id = ${id} for no key update)
+  await sql`with d as materialized (select dag_run_id from ops.dag_runs where dag_run_id = (
+      select coalesce(part_of, dag_run_id) from ops.dag_runs where dag_run_id = ${id}) for no key update)
     insert into ops.run_log (dag_run_id, at, level, message)
-    select d.dag_run_id, at, level, message from d, unnest(${lines.map(({ at }) => at)}::timestamptz[],
+    select ${id}, at, level, message from d, unnest(${lines.map(({ at }) => at)}::timestamptz[],
       ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => shown(message))}::text[])
       with ordinality as line (at, level, message, n) order by n`.execute(db);
 }
@@ -57,11 +58,12 @@ export interface LogPart {
   readonly tail?: number | undefined;
 }
 
-/** Oldest first, at most 1000. */
+/** Oldest first, at most 1000; of a night the lines of its parts, too. */
 export const readLog = (db: Db, id: string, { after = 0, tail }: LogPart) =>
   query(db)<LogLine>`
     select seq::float8, at, level, message from (
-      select * from ops.run_log where dag_run_id = ${id} and seq > ${after}
+      select * from ops.run_log where seq > ${after} and dag_run_id in (
+        select dag_run_id from ops.dag_runs where dag_run_id = ${id} or part_of = ${id})
       order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? 1000, 1000)}) l
     order by l.seq`;
 

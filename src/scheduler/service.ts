@@ -38,6 +38,7 @@ export async function startService(deps: ServiceDeps) {
   const configured = new Set(catalogue.filter((dag) => dag.configured).map((dag) => dag.name));
   const runner: Runner = {
     ...deps.runner,
+    parts: (ask) => (configured.has(ask.pipeline) ? deps.runner.parts(ask) : undefined),
     async run(ask, how) {
       if (configured.has(ask.pipeline)) return deps.runner.run(ask, how);
       throw new LockHeld(`${ask.pipeline} is not configured in this process: it waits for another one`);

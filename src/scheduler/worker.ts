@@ -8,7 +8,7 @@ import { withRetry } from '../warehouse/with-retry.ts';
 import { longestMs, type Queue, type QueueJob, type Times, type Trx } from './queue.ts';
 import { repeat } from './repeat.ts';
 import { lineOf, openLog, type RunLog } from './request-log.ts';
-import { type Claimed, claim, close, type Ended, linkRuns, reportProgress } from './requests.ts';
+import * as store from './requests.ts';
 
 export interface WorkerDeps {
   readonly warehouse: Warehouse;
@@ -19,8 +19,7 @@ export interface WorkerDeps {
   readonly times: Times;
   /** Gets errors outside of the runs, e.g. of a log that cannot be written. */
   readonly trouble: (what: string, error: unknown) => void;
-  /** What else is written when a run of a request ends, in the transaction that closes it. */
-  readonly ended: (claimed: Claimed, ended: Ended, trx: Trx) => Promise<void>;
+  readonly ended: store.AlsoWritten;
 }
 
 /**
@@ -33,9 +32,11 @@ export async function handleJob(deps: WorkerDeps, job: QueueJob, ending: AbortSi
   const limits = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
   const write = <T>(work: (db: Trx) => Promise<T>): Promise<T> =>
     withRetry(() => work(withConnectLimit(warehouse, times.leaseMs)), limits);
-  const claimed = await write((db) => claim(db, job, name));
+  const claimed = await write((db) => store.claim(db, job, name));
   if (claimed === undefined) return;
-  const { id, ask, trigger, done } = claimed;
+  const { id, ask, trigger, partOf } = claimed;
+  const parts = runner.parts(ask);
+  if (parts !== undefined) return write((db) => store.splitNight(db, queue, claimed, parts));
   const stop = new AbortController();
   const over = new AbortController();
   const log = openLog(warehouse.db, id);
@@ -45,17 +46,19 @@ export async function handleJob(deps: WorkerDeps, job: QueueJob, ending: AbortSi
   log.add('info', `taken by ${name}${job.retryCount > 0 ? ` (attempt ${job.retryCount + 1})` : ''}`);
   const report = async (): Promise<void> => {
     await log.flush();
-    if (await reportProgress(warehouse.db, id, name, idleMs(), times.stuckMs))
+    if (await store.reportProgress(warehouse.db, id, name, idleMs(), times.stuckMs))
       stop.abort(new Interrupted('a stop was requested'));
   };
   repeat(times.heartbeatMs, over.signal, report, (error) => trouble('reporting progress', error));
   const signal = AbortSignal.any([stop.signal, ending]);
   try {
-    const run = () => runner.run(ask, { trigger, done, signal, observe });
+    const run = () => runner.run(ask, { trigger, signal, observe });
     const ended = await outcome(run, claimed, times, signal, log);
     // A reader that sees the end of a request must find its whole log.
     await log.flush().catch(() => undefined);
-    await write((db) => close(db, queue, claimed, runs, ended, (trx) => deps.ended(claimed, ended, trx)));
+    const isOver = partOf !== null && !store.waits(ended.status);
+    const next = isOver ? await write(() => runner.next(ask)) : undefined;
+    await write((db) => store.close(db, queue, claimed, runs, ended, deps.ended, next));
   } finally {
     clearTimeout(renew);
     over.abort();
@@ -66,11 +69,11 @@ export async function handleJob(deps: WorkerDeps, job: QueueJob, ending: AbortSi
 /** Runs, and says how it ended. Throws if the run lost its lease: pg-boss fails the attempt then, and the request is marked lost. */
 async function outcome(
   run: () => ReturnType<Runner['run']>,
-  { trigger, job }: Claimed,
+  { trigger, job }: store.Claimed,
   times: Times,
   signal: AbortSignal,
   log: RunLog,
-): Promise<Ended> {
+): Promise<store.Ended> {
   // Scheduled requests that failed of a passing cause are retried (guarantee G14), after the pause or when the source asked.
   const pause = trigger === 'schedule' ? times.againMs[job.data.failures] : undefined;
   const retryMs = (passesMs: number | undefined) =>
@@ -109,7 +112,7 @@ function follow(db: Trx, id: string, log: RunLog) {
     if (event.type === 'run.started') {
       runs.push(event.runId);
       // For readers meanwhile; the end of the request writes it again.
-      linkRuns(db, id, [event.runId]).catch(() => undefined);
+      store.linkRuns(db, id, [event.runId]).catch(() => undefined);
     }
     const line = lineOf(event);
     if (line !== undefined) log.add(line.level, line.message);

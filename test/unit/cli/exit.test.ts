@@ -4,7 +4,6 @@ import { dateOf } from '../../../src/cli/run.ts';
 import { hasColor } from '../../../src/cli/terminal.ts';
 import * as errors from '../../../src/core/errors.ts';
 import type { RunReport, RunStatus } from '../../../src/core/run.ts';
-import { combinedReport } from '../../../src/runs/nightly.ts';
 import { runReport } from '../../support/run-report.ts';
 
 const report = (status: RunStatus, code?: string): RunReport =>
@@ -66,22 +65,6 @@ test('the chain of causes ends with where the deepest was thrown', () => {
   const [first, second, third] = causes(error);
   expect([first, second]).toEqual(['because middle', 'because bottom']);
   expect(third).toMatch(/^\s+at /);
-});
-
-test('several runs become one report, which names each pipeline that is not complete once', () => {
-  const failed = (pipeline: string, code: string) => {
-    const error = { code, message: `${code} of ${pipeline}` };
-    return { pipeline, kind: 'sync', status: 'failed' as const, error };
-  };
-  const both = [failed('ads', 'fenced'), failed('tracker', 'auth')];
-  const message = 'ads sync failed: fenced of ads; tracker sync failed: auth of tracker';
-  expect(combinedReport(both)).toEqual({ status: 'failed', error: { code: 'fenced', message } });
-  const ok = report('succeeded');
-  const held = report('needs_attention');
-  expect(combinedReport([ok, ...both]).status).toBe('partly_failed');
-  expect(combinedReport([ok, held]).status).toBe('needs_attention');
-  expect(combinedReport([ok])).toEqual({ status: 'succeeded' });
-  expect(combinedReport([{ ...failed('ads', 'transient'), passesAfterMs: 5 }, held]).passesAfterMs).toBe(5);
 });
 
 test('a date is a day or an instant in UTC; anything else is refused with the format', () => {

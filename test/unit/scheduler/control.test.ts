@@ -203,24 +203,6 @@ test('a run of the command line counts as active while its process lives, is in 
   expect(retried).toMatchObject({ does: 'backfill', params, status: 'queued' });
 });
 
-test('what nightly is running now is in the way of a start, and stopped with nightly only', async () => {
-  const { runId } = await lab.control.start(sync('nightly'), { by });
-  await take();
-  const lease = await takeLease(lab.warehouse.pool, 'tracker', usualTimes);
-  await query(
-    `insert into ops.runs (pipeline, source_id, kind, status, epoch, trigger) values ('tracker', 1, 'sync', 'running', $1, 'schedule')`,
-    [lease.epoch],
-  );
-  await query(`insert into ops.dag_run_runs select $1, run_id from ops.runs`, [runId]);
-  await expect(lab.control.start(sync(), { by })).rejects.toMatchObject({
-    active: { runId, pipeline: 'nightly' },
-  });
-  expect((await lab.control.status('tracker')).run).toMatchObject({ runId });
-  await expect(lab.control.stop('tracker', { by })).rejects.toThrow('nightly');
-  expect(await lab.control.start(sync('ads'), { by })).toMatchObject({ status: 'queued' });
-  await lease.release();
-});
-
 test('lines of a log become visible in the order of their numbers, whoever writes them', async () => {
   const { runId } = await lab.control.start(sync(), { by });
   let last = 0;

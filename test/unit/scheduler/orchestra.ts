@@ -69,7 +69,12 @@ export const dailySinceJustNow = (): string => {
 export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport =>
   runReport({ runId: null, pipeline: ask.pipeline, kind: ask.does, status, seconds: 0 });
 
-export const runnerOf = (run: Runner['run']): Runner => ({ run, preview: async () => [] });
+export const runnerOf = (run: Runner['run']): Runner => ({
+  run,
+  parts: () => undefined,
+  next: async () => undefined,
+  preview: async () => [],
+});
 
 /** A scheduler and worker over a warehouse, as one process has it; `troubles` fills with what went wrong beside the runs. */
 export interface Conductor {

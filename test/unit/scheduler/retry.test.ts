@@ -7,8 +7,8 @@ import {
   UnexpectedContent,
   Unreachable,
 } from '../../../src/core/errors.ts';
-import type { RunKind, RunReport } from '../../../src/core/run.ts';
-import type { Ask, Runner, SucceededPart } from '../../../src/scheduler/control.ts';
+import type { RunReport } from '../../../src/core/run.ts';
+import type { Ask, Runner } from '../../../src/scheduler/control.ts';
 import { scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import { until } from '../../support/processes.ts';
 import { catalogue, conduct, dag, hurryJobs, loseDead, report, runnerOf, take, timed } from './orchestra.ts';
@@ -183,25 +183,4 @@ test('a retry that loses its worker is taken up again', async () => {
   expect(await loseDead(lab.warehouse)).toMatchObject([{ id, status: 'lost' }]);
   await during(async (ask) => report(ask), allOver);
   expect(await stored()).toMatchObject([{ id, status: 'succeeded' }]);
-});
-
-test('of several pipelines those are run again that failed', async () => {
-  const id = await comeDue('nightly');
-  const seen: (readonly SucceededPart[])[] = [];
-  const run = async (ask: Ask, how: Parameters<Runner['run']>[1]) => {
-    seen.push(how.done ?? []);
-    // As the runner does: each part is a run of its own.
-    const [{ run_id: runId }] = await query(
-      `insert into ops.runs (pipeline, source_id, kind, trigger, status, epoch)
-       values ('tracker', 1, 'sync', 'schedule', $1, 1) returning run_id::text`,
-      [seen.length === 1 ? 'succeeded' : 'failed'],
-    );
-    const kind: RunKind = 'sync';
-    how.observe({ type: 'run.started', pipeline: 'tracker', runId, kind });
-    return seen.length < 3 ? { ...report(ask, 'partly_failed'), passesAfterMs: 0 } : report(ask);
-  };
-  await during(run, allOver);
-  const done = { pipeline: 'tracker', kind: 'sync' };
-  expect(seen).toEqual([[], [done], [done]]);
-  expect((await lab.control.run('nightly', id)).runs).toHaveLength(3);
 });

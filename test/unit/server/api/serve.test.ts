@@ -101,7 +101,10 @@ test('SIGTERM in mid-run ends serve in good order, and the run goes on after the
   const { body } = await startAt(first, 'nightly');
   await isLoading();
   await end(first);
-  expect(await rows('select status from ops.dag_runs')).toEqual([{ status: 'interrupted' }]);
+  expect(await rows('select pipeline, status from ops.dag_runs order by seq')).toEqual([
+    { pipeline: 'nightly', status: 'running' },
+    { pipeline: 'tracker', status: 'interrupted' },
+  ]);
   expect(await rows('select holder from ops.leases')).toEqual([{ holder: null }]);
   hanging.cancel();
   const second = await serve();

@@ -37,6 +37,8 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
         ? rig.sync({ ...only, full: does === 'full' }, how)
         : rig.backfill({ ...window, ...only }, how);
     },
+    parts: () => undefined,
+    next: async () => undefined,
     preview: async ({ streams: names, window }, signal) => {
       const what = { ...(names && { streams: names }), ...(window && { window }) };
       const lines = await rig.during((deps) => plan(deps, what), { signal });
