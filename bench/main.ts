@@ -11,6 +11,7 @@ import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
 import { against } from './against.ts';
 import { measureLimit } from './limit.ts';
+import { measureMillion, millionHead } from './million.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
@@ -24,7 +25,7 @@ const concurrency = 8;
 /**
  * Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. `npm run bench -- a d` runs these parts only
  * ((b), (c) and (d) are measured against (a), so they run it, too) and prints them. Part (i) is a section of its own, which is also written when
- * it runs alone.
+ * it runs alone. Part (k) takes an hour and runs only alone; it writes its section of docs/scaling.md.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,6 +35,10 @@ const { values, positionals } = parseArgs({
     large: { type: 'string', default: '200000' },
     /** Of the limited source of (h). */
     pages: { type: 'string', default: '1200' },
+    /** Of the sites of (k), in this order. */
+    sizes: { type: 'string', default: '100000,400000,1000000' },
+    /** Changes an issue has in (k). */
+    history: { type: 'string', default: '6' },
     /** Repetitions of what is timed; medians are reported. */
     times: { type: 'string', default: '3' },
     /** Print only, leave docs/performance.md alone. */
@@ -42,7 +47,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -318,6 +323,21 @@ if (values.against !== undefined) {
   process.exit();
 }
 
+if (positionals.join() === 'k') {
+  // As a user's server has them: a load of this size goes through many checkpoints.
+  await admin.pool.query('alter system reset all');
+  await admin.pool.query('select pg_reload_conf()');
+  const text = await measureMillion(values.sizes.split(',').map(Number), Number(values.history), {
+    freshDatabase,
+    say,
+  });
+  const scaling = path.resolve(import.meta.dirname, '../docs/scaling.md');
+  const [rest = ''] = fs.readFileSync(scaling, 'utf8').split(millionHead);
+  console.log(text);
+  if (!values.dry) fs.writeFileSync(scaling, `${rest.trimEnd()}\n\n${text}`);
+  await end();
+  process.exit();
+}
 if (runs('a', 'b', 'c', 'd')) await fromNearby();
 if (runs('d')) await fromAfar();
 if (runs('e')) await memory();

@@ -32,6 +32,29 @@ function look(pid: number): { readonly peakMb: number; readonly cpu: number } {
   }
 }
 
+/** The fields of a process in /proc from its state on; [1] is the parent, [11] to [14] are ticks: own and of children that ended. */
+const fieldsOf = (pid: string): readonly string[] => {
+  try {
+    return fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  } catch {
+    // It has ended since it was listed.
+    return [];
+  }
+};
+
+/** User and system time of a process, its children and those of them that have ended, seconds: of a Postgres server by its postmaster. */
+export function cpuOfTree(pid: number): number {
+  const ticks = (fields: readonly string[], count: number): number =>
+    fields.slice(11, 11 + count).reduce((sum, field) => sum + Number(field), 0);
+  const children = fs
+    .readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(fieldsOf)
+    .filter(([, parent]) => parent === String(pid));
+  const own = ticks(fieldsOf(String(pid)), 4);
+  return children.reduce((sum, fields) => sum + ticks(fields, 2), own) / ticksPerSecond;
+}
+
 /** Runs a program of a checkout (default: this one) to its end and measures it. */
 export function measure(
   args: readonly string[],

@@ -4,18 +4,18 @@ import { status } from '../simulators/shared/faults.ts';
 
 /**
  * The tracker of the bench, in a process of its own. It prints its address and then obeys lines of JSON.
- * `single`: it gives long lists issue by issue only.
+ * `single`: it gives long lists issue by issue only. `cacheMegabytes`: how much of what it wrote it keeps.
  */
-const [issues, latencyMs, longEvery, lists] = process.argv.slice(2);
+const [issues, latencyMs, longEvery, lists, cacheMegabytes, history] = process.argv.slice(2);
 const tracker = await startTracker({
   seed: 1,
   issues: Number(issues ?? 1000),
   dialect: 'vendor',
   latencyMs: Number(latencyMs ?? 0),
-  cacheMegabytes: 2048,
+  cacheMegabytes: Number(cacheMegabytes ?? 2048),
   lean: true,
-  history: 1,
-  ...(longEvery !== undefined && { longEvery: Number(longEvery) }),
+  history: Number(history ?? 1),
+  ...(longEvery && { longEvery: Number(longEvery) }),
 });
 if (lists === 'single')
   for (const endpoint of ['/rest/api/3/changelog/bulkfetch', '/rest/api/3/worklog/updated'])

@@ -2,6 +2,7 @@ import { type Condition, JqlError, type Operand, type Operator, type OrderTerm, 
 import { type DateTongue, dateOf } from './jql-dates.ts';
 import type { Issue } from './model.ts';
 import type { TrackerState } from './state.ts';
+import type { Store } from './store.ts';
 
 /** What the search index knows of one issue. */
 interface Entry {
@@ -227,6 +228,25 @@ const compareRanks = (a: Rank, b: Rank, signs: readonly number[]): number => {
   return 0;
 };
 
+/** The live issues that a query may find, in the order of their keys: those of its sprint or of its window of creation, else all. */
+const candidates = (store: Store, where: Condition | undefined, dates: DateTongue): readonly number[] => {
+  const parts = where?.kind === 'and' ? where.parts : where === undefined ? [] : [where];
+  let from = Number.NEGATIVE_INFINITY;
+  let to = Number.POSITIVE_INFINITY;
+  for (const part of parts) {
+    const [operand] = part.kind === 'clause' ? part.operands : [];
+    if (part.kind !== 'clause' || operand === undefined) continue;
+    const field = aliases[part.field] ?? part.field;
+    if (field === 'sprint' && part.operator === '=' && /^\d+$/.test(operand.text))
+      return store.inOrder(store.inSprint(Number(operand.text)));
+    if (field !== 'created') continue;
+    const at = dateOf(part.field, operand, dates);
+    if (part.operator === '>' || part.operator === '>=') from = Math.max(from, at);
+    if (part.operator === '<' || part.operator === '<=') to = Math.min(to, at);
+  }
+  return store.createdIn(from, to);
+};
+
 /** Runs a query over what the index shows now; issues at the positions in `fresh` are looked at as they really are. Throws JqlError. */
 export const find = (
   state: TrackerState,
@@ -279,7 +299,7 @@ export const find = (
   };
 
   let hits: Hit[] = [];
-  for (const at of store.byKey) {
+  for (const at of candidates(store, query.where, dates)) {
     if (lagging.size > 0 && lagging.has(at)) continue;
     position = at;
     if (hidden.size > 0 && hidden.has(store.projectId(at))) continue;

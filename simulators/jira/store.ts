@@ -27,6 +27,10 @@ export interface Store {
   readonly generation: number;
   /** The live issues ordered by (project key as text, number): the order of `ORDER BY key ASC`. */
   readonly byKey: readonly number[];
+  /** The live issues created in `[from, to]` (epoch ms), in the order of `byKey`; `byKey` where that is no slower. */
+  createdIn(from: number, to: number): readonly number[];
+  /** These positions in the order of `byKey`. */
+  inOrder(positions: readonly number[]): readonly number[];
   /** The live issues that are or were in this sprint, in the order of their creation. */
   inSprint(sprintId: number): readonly number[];
   put(position: number, issue: Issue): void;
@@ -51,6 +55,8 @@ export const createStore = (
   const versions = new Map<number, number>();
   const changed = new Map<number, Issue>();
   const dead = new Set<number>();
+  /** Positions follow the times of creation, until a test writes another one. */
+  let ascending = true;
   const keys = new Map<string, number>();
   const old = new Map<string, number>();
   let generation = 0;
@@ -87,6 +93,17 @@ export const createStore = (
     const found = rank(position);
     if (byKey[found] === position) byKey.splice(found, 1);
   };
+  /** The first position created at this time or later. */
+  const since = (time: number): number => {
+    let low = 0;
+    let high = created.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((created[middle] ?? 0) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
   const bump = (position: number): void => {
     versions.set(position, (versions.get(position) ?? 0) + 1);
     generation += 1;
@@ -122,6 +139,15 @@ export const createStore = (
     projectId: (position) => project[position] ?? '',
     number: (position) => number[position] ?? Number.NaN,
     version: (position) => versions.get(position) ?? 0,
+    createdIn: (from, to) => {
+      const first = since(from);
+      const count = since(to + 1) - first;
+      // Sorting costs more than passing over others.
+      if (!ascending || count > created.length / 50) return byKey;
+      const found = Array.from({ length: Math.max(0, count) }, (_, at) => first + at);
+      return found.filter((position) => !dead.has(position)).sort(compare);
+    },
+    inOrder: (positions) => positions.toSorted(compare),
     inSprint: (sprintId) => {
       const planned = (plan.members.get(sprintId) ?? []).filter(
         (position) => !changed.has(position) && !dead.has(position),
@@ -140,6 +166,7 @@ export const createStore = (
         keys.delete(keyOf(position));
       }
       changed.set(position, issue);
+      ascending &&= created[position] === issue.created;
       created[position] = issue.created;
       updated[position] = issue.updated;
       project[position] = issue.projectId;
@@ -152,6 +179,7 @@ export const createStore = (
     },
     add: (issue) => {
       const position = created.length;
+      ascending &&= issue.created >= (created.at(-1) ?? 0);
       created.push(issue.created);
       updated.push(issue.updated);
       project.push(issue.projectId);
