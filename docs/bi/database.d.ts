@@ -2133,6 +2133,7 @@ export interface OpsRunStreams {
   requests: string | null;
   estimated_requests: string | null;
   estimated_seconds: number | null;
+  expected_requests: string | null;
 }
 
 /** One execution of a pipeline. */

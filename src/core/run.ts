@@ -83,6 +83,8 @@ export interface StreamSize {
   readonly slices: number;
   /** Records, where the source states them before they are read. */
   readonly records?: number;
+  /** Requests, as far as the source lets expect them. */
+  readonly requests?: number | undefined;
 }
 
 /** What reading a stream costs. */

@@ -282,10 +282,6 @@ export interface Days {
   readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
   rows(slice: Slice, context: SliceContext): Promise<number>;
-  /** Requests that a slice takes, for plans. */
-  requests(slice: Slice, context: SliceContext): Promise<number>;
-  /** Requests a second that the source allows for this stream; 0: as many as we like. For plans. */
-  readonly perSecond: number;
 }
 
 /** How a stream is cut by time of creation or of change. */
@@ -358,6 +354,10 @@ export type ReadSide = ReadsBy &
     /** Streams that must have been loaded before this one in a run. */
     readonly after?: readonly string[];
     readonly partitions?: Partitions;
+    /** About how many requests a slice takes, by what the warehouse knows of it. Absent: that is not known. */
+    readonly requests?: (slice: Slice, context: SliceContext) => Promise<number>;
+    /** Requests a second that the source allows for streams like this one; absent: as many as we like. */
+    readonly perSecond?: number;
     /**
      * The same records by id alone, in the largest pages the server gives, for reconciliations. Absent:
      * `pages` is as cheap.

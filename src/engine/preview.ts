@@ -3,6 +3,7 @@ import { query } from '../queries/db.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import { chosenStreams, type RunDeps } from './context/deps.ts';
 import type { WalkPlan } from './state/walk-state.ts';
+import { sliceOf } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
 import { modeOf, type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
@@ -19,8 +20,6 @@ export interface PlannedStream extends StreamSize {
   readonly records?: number;
   /** By whom it is read one at a time, e.g. 100 of `ads.ad_accounts`. */
   readonly owners?: { readonly count: number; readonly table: string };
-  /** Requests, where the records are known. */
-  readonly requests?: number;
   /** Requests a second that the source allows for streams like this one. */
   readonly perSecond?: number;
 }
@@ -61,26 +60,26 @@ export async function plan(
 /** The slices of a stream, and its records and requests where the source can say so. */
 async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
   const { stream, signal } = planning;
-  const { days, windows } = stream;
+  const { days, windows, perSecond = 0, partitions } = stream;
   const all = await ownersOf(planning);
   const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');
-  const { table } = stream.partitions ?? {};
-  const ofOwners = table === undefined ? {} : { owners: { count: owners.length, table } };
-  if (days === undefined) {
-    const size = { slices: owners.length, ...ofOwners };
-    const records = window && (await windows?.count({ window }, signal));
+  const size = {
+    slices: owners.length,
+    ...(partitions && { owners: { count: owners.length, table: partitions.table } }),
+    ...(perSecond > 0 && { perSecond }),
+  };
+  if (windows !== undefined) {
+    const records = window && (await windows.count({ window }, signal));
     if (records === undefined) return size;
     return { ...size, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
   }
   const lent = sliceContext(planning, stream);
-  const partitions = owners.map(({ partition }) => partition);
-  const slices = slicesOfDays(days, window, partitions);
+  const parts = owners.map(({ partition }) => partition);
+  const slices = days ? slicesOfDays(days, window, parts) : parts.map((partition) => sliceOf(partition));
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {
-    totals.records += await days.rows(slice, lent);
-    totals.requests += await days.requests(slice, lent);
+    totals.records += (await days?.rows(slice, lent)) ?? 0;
+    totals.requests += (await stream.requests?.(slice, lent)) ?? 0;
   }
-  const { perSecond } = days;
-  const limited = perSecond > 0 && { perSecond };
-  return { slices: slices.length, ...ofOwners, ...totals, ...limited };
+  return { ...size, slices: slices.length, ...(days && totals), ...(stream.requests && totals) };
 }

@@ -4,7 +4,6 @@ import type { Past } from './history.ts';
 
 /** A stream as a run would read it, with what its source lets expect. */
 export interface Sized extends StreamSize {
-  readonly requests?: number;
   /** Requests a second that the source allows for streams like this one. */
   readonly perSecond?: number;
   readonly owners?: { readonly count: number; readonly table: string };
@@ -17,10 +16,11 @@ export type Estimated<S extends Sized> = S & {
 };
 
 /**
- * What requests grow with. What changed until tonight cannot be counted before: a night is like the nights before.
+ * What requests grow with: with those that the source lets expect, where it does, because a piece of three days is
+ * not one of ninety. What changed until tonight cannot be counted before: a night is like the nights before.
  */
-function unitOf({ by, mode, records }: StreamSize): 'slices' | 'records' | 'runs' {
-  if (by !== 'changes') return 'slices';
+function unitOf({ by, mode, records, requests }: StreamSize, past: Past) {
+  if (by !== 'changes') return requests && past.expected ? 'expected' : 'slices';
   return records !== undefined && (mode === 'full' || mode === 'backfill') ? 'records' : 'runs';
 }
 
@@ -28,9 +28,10 @@ function unitOf({ by, mode, records }: StreamSize): 'slices' | 'records' | 'runs
 export function estimateOf(size: StreamSize, history: readonly Past[]): Cost | undefined {
   const past = history.find(({ stream, mode }) => stream === size.stream && mode === size.mode);
   if (past === undefined) return undefined;
-  const unit = unitOf(size);
-  const amount = { slices: size.slices, records: size.records ?? 0, runs: 1 }[unit];
-  const share = past[unit] > 0 ? amount / past[unit] : 1 / past.runs;
+  const unit = unitOf(size, past);
+  const { slices, records = 0, requests: expected = 0 } = size;
+  const before = past[unit];
+  const share = before ? { slices, records, expected, runs: 1 }[unit] / before : 1 / past.runs;
   return { requests: Math.round(past.requests * share), seconds: past.seconds * share };
 }
 

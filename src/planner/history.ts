@@ -12,13 +12,15 @@ export interface Past extends Cost {
   readonly runs: number;
   readonly slices: number;
   readonly records: number;
+  /** Requests that the source let expect; null: none. */
+  readonly expected: number | null;
 }
 
 /** Of each stream of the pipeline and each mode in which it was read. Runs that failed to read it do not count. */
 export const pastOf = (db: Db, pipeline: string) =>
   query(db)<Past>`
     select stream, mode, count(*)::float8 as runs, sum(requests)::float8 as requests, sum(slices)::float8 as slices,
-      sum(received)::float8 as records, sum(extract(epoch from finished_at - started_at))::float8 as seconds
+      sum(received)::float8 as records, sum(expected_requests)::float8 as expected, sum(extract(epoch from finished_at - started_at))::float8 as seconds
     from (select rs.*, row_number() over (partition by rs.stream, rs.mode order by rs.run_id desc) as age
       from ops.run_streams rs join ops.sources s using (source_id)
       where s.name = ${pipeline} and rs.mode is not null and rs.requests is not null and rs.finished_at is not null

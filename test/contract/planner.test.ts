@@ -41,7 +41,7 @@ async function startCompany() {
     campaigns: 2,
     adSetsPerCampaign: 1,
     adsPerAdSet: 2,
-    days: 20,
+    days: 10,
     csv: { polls: 0 },
   };
   const ads = await startAds({ seed: 7, now, ...small });
@@ -61,7 +61,7 @@ async function startCompany() {
       ADS_REPORT_REQUESTS_PER_SECOND: '0',
       ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
       ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
-      ADS_START: new Date(now.getTime() - hours(24) * 20).toISOString().slice(0, 10),
+      ADS_START: new Date(now.getTime() - hours(24) * 10).toISOString().slice(0, 10),
     },
     day() {
       changeTracker(tracker);

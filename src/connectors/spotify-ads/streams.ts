@@ -91,7 +91,8 @@ const reportStreams = (reports: Reports): readonly Stream[] => {
   const finalDays = afterLoad.finalDaily(longest(reports.days.reread));
   const afterDays = [finalDays, absurdPrices, unlistedEntities, levelGaps];
   const afterHours = [afterLoad.finalHourly(longest(hourlyReread(reports)))];
-  return [
+  const { perSecond } = reports;
+  const streams: readonly Stream[] = [
     { ...reportDaily(reports), ...daily, absent: 'delete', afterwards: afterDays },
     { ...reportHourly(reports), ...hourly, absent: 'delete', afterwards: afterHours },
     { ...reportLifetime(reports), ...lifetime, absent: 'delete' },
@@ -99,4 +100,5 @@ const reportStreams = (reports: Reports): readonly Stream[] => {
     { ...asyncReports(reports), ...csvRows, absent: 'delete' },
     { ...insightReports(reports), ...insights, absent: 'keep' },
   ];
+  return streams.map((stream) => ({ ...stream, perSecond }));
 };

@@ -67,8 +67,9 @@ export interface StreamRun extends Run {
 /** What a stream has done so far in this run. */
 interface Tally {
   slices: number;
-  /** Requests that were sent for it. */
+  /** Requests that were sent for it, and those that its slices let expect. */
   requests: number;
+  expected: number;
   /** How it is read, once that is planned. */
   mode: ReadMode | undefined;
   /** The sum over its slices. */
@@ -84,6 +85,7 @@ interface Tally {
 export const newTally = (): Tally => ({
   slices: 0,
   requests: 0,
+  expected: 0,
   received: 0,
   rejected: 0,
   announced: undefined,
@@ -171,9 +173,11 @@ async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> 
 /** What the stream cost; of one that was read to its end also what was expected. A failure of the estimate is no failure of the stream. */
 async function costOf({ deps, stream, tally }: StreamRun, status: StreamStatus): Promise<StreamCost> {
   const { requests, mode, slices } = tally;
-  if (mode === undefined || status !== 'ok') return { requests, mode, estimated: undefined };
-  const size = { stream: stream.name, by: stream.by, mode, slices };
-  return { requests, mode, estimated: await deps.estimate?.(size).catch(() => undefined) };
+  const expected = stream.requests && tally.expected;
+  const cost = { requests, mode, expected };
+  if (mode === undefined || status !== 'ok') return { ...cost, estimated: undefined };
+  const size = { stream: stream.name, by: stream.by, mode, slices, requests: expected };
+  return { ...cost, estimated: await deps.estimate?.(size).catch(() => undefined) };
 }
 
 const fatal = [

@@ -184,6 +184,8 @@ export async function finishRun(
 /** What a stream cost in requests, and what was expected of it. */
 export interface StreamCost extends Pick<Cost, 'requests'> {
   readonly mode: ReadMode | undefined;
+  /** What the source let expect of its slices; undefined: nothing. */
+  readonly expected: number | undefined;
   readonly estimated: Cost | undefined;
 }
 
@@ -196,14 +198,14 @@ export async function finishStream(
   run: RunKey,
   report: StreamReport,
   table: Table,
-  { requests, mode, estimated }: StreamCost,
+  { requests, mode, expected, estimated }: StreamCost,
 ) {
   const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
   const [done] = await query(db)<Counters>`update ops.run_streams set status = ${status}, reason = ${reason},
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
       read = ${receipt.read}, stored = ${receipt.stored}, rows = ${rows?.live ?? null},
-      mode = ${mode ?? null}, requests = ${requests}, estimated_requests = ${estimated?.requests ?? null},
+      mode = ${mode ?? null}, requests = ${requests}, expected_requests = ${expected ?? null}, estimated_requests = ${estimated?.requests ?? null},
       estimated_seconds = ${estimated?.seconds ?? null}
     where run_id = ${run.runId}::bigint and stream = ${stream}
     returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`;

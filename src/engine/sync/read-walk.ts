@@ -5,6 +5,7 @@ import { plural } from '../../core/format.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkRun } from '../batching/commit.ts';
 import { NestedLists } from '../batching/nested-lists.ts';
+import { sliceContext } from '../batching/slice-context.ts';
 import { leavingOut } from '../context/deps.ts';
 import { endsRun, type Problem, tell, where, worst } from '../context/run-context.ts';
 import { closeIfLast, narrowCheckpoint } from '../state/checkpoint.ts';
@@ -59,6 +60,10 @@ class WalkReader {
 
   /** Reads a slice, or cuts it: then gives its parts. An answer in doubt is requested a second time. */
   async #readOrCut(walking: WalkRun, open: OpenSlice): Promise<readonly OpenSlice[]> {
+    const { stream, tally } = walking;
+    const lent = sliceContext(walking, stream, open.sliceId);
+    const expected = open.isPart ? 0 : await stream.requests?.(open.slice, lent);
+    tally.expected += expected ?? 0;
     const { parts, count } = await splitIfLarge(walking, open);
     if (parts !== undefined) return parts;
     const refused = this.#refused.find((one) => one.open.owner === open.owner);

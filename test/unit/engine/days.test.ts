@@ -14,8 +14,6 @@ const days: Days = {
     { every: 7, back: 14 },
   ],
   rows: async () => 0,
-  requests: async () => 0,
-  perSecond: 0,
 };
 
 test.each([

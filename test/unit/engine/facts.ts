@@ -148,8 +148,6 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
         { every: 30, back: 90 },
       ],
       rows: async () => 0,
-      requests: async () => 1,
-      perSecond: 0,
       ...days,
     },
     read: async (slice: Slice, _given: SliceContext, signal: AbortSignal) => {

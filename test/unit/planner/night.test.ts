@@ -30,6 +30,7 @@ const past: Past = {
   runs: 2,
   slices: 40,
   records: 0,
+  expected: null,
   requests: 400,
   seconds: 10,
 };
@@ -62,6 +63,12 @@ test('pipelines of nightly begin one after the other, and may be too many togeth
 test('what past runs needed counts more than what the source lets expect, and grows with the owners', () => {
   const { basis, requests, seconds } = estimated(insights, [past]);
   expect({ basis, requests, seconds }).toEqual({ basis: 'past runs', requests: 1_000, seconds: 200 });
+});
+
+test('a night of few days is not taken for one of many, where the source says what its pieces need', () => {
+  const deep: Past = { ...past, slices: 16, expected: 200, requests: 160 };
+  const shallow: Sized = { ...insights, slices: 8, requests: 25 };
+  expect(estimated(shallow, [deep])).toMatchObject({ requests: 20, basis: 'past runs' });
 });
 
 test('a stream that was never read like this has no estimate, and is named', () => {

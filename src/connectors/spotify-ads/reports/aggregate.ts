@@ -114,9 +114,9 @@ const aggregate = (
       scope: `${reports.days.scope}, listed or not`,
       reread,
       rows,
-      // One more names what the lists do not.
-      requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize) + 1,
     },
+    // One more names what the lists do not.
+    requests: async (slice, context) => Math.ceil((await rows(slice, context)) / pageSize) + 1,
     read: async (slice, context, signal) => {
       checkAvailable(granularity, slice, context);
       const listed = await request.idsIn(slice, context, facts);

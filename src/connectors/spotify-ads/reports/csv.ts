@@ -38,9 +38,9 @@ export const asyncReports = (reports: Reports): ReadSide => ({
     longest: 365,
     // Never halved: one report is one file, and it is read as it streams in.
     rows: async () => 0,
-    // Created, looked after for about a minute, fetched.
-    requests: async () => 10,
   },
+  // Created, looked after for about a minute, fetched.
+  requests: async () => 10,
   read: (slice, { job }, signal) => ({
     pages: pagesOf(reports, slice, job, signal),
     id: nameOfRow,

@@ -1,7 +1,16 @@
 /** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
 import { Refused } from '../../../core/errors.ts';
-import type { Json, Page, ReadSide, Request, Slice, SliceReading, WalkEnd } from '../../../core/stream.ts';
+import type {
+  Json,
+  Page,
+  ReadSide,
+  Request,
+  Slice,
+  SliceContext,
+  SliceReading,
+  WalkEnd,
+} from '../../../core/stream.ts';
 import { get, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
@@ -30,18 +39,26 @@ export const insightReports = (reports: Reports): ReadSide => ({
   recentOnly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
   partitions: accounts(reports),
-  read: async (slice, { keys, clock }, signal) => {
-    const today = dayText(clock);
-    const table = 'ads.insight_questions';
-    const columns = { type: 'entity_type', id: 'entity_id', dimension: 'dimension' };
-    const of = { ad_account_id: accountOf(slice) };
-    const where = `asked_on is null or asked_on < least('${today}'::date, ended_on + ${lateDays})`;
-    const due = (await keys({ table, columns, of, where })) as readonly InsightQuestion[];
+  requests: async (slice, context) => (await dueOf(slice, context)).length,
+  read: async (slice, context, signal) => {
+    const today = dayText(context.clock);
+    const due = await dueOf(slice, context);
     // Where everything was answered today nothing is due any more, but the list is not empty.
-    const answered = await keys({ table, columns: { id: 'entity_id' }, of: { ...of, asked_on: today } });
+    const of = { ad_account_id: accountOf(slice), asked_on: today };
+    const answered = await context.keys({ table, columns: { id: 'entity_id' }, of });
     return reading(reports, slice, today, due, due.length + answered.length === 0 ? 0 : 1, signal);
   },
 });
+
+const table = 'ads.insight_questions';
+
+/** What is asked of a slice's account today. */
+const dueOf = async (slice: Slice, { keys, clock }: SliceContext) => {
+  const columns = { type: 'entity_type', id: 'entity_id', dimension: 'dimension' };
+  const of = { ad_account_id: accountOf(slice) };
+  const where = `asked_on is null or asked_on < least('${dayText(clock)}'::date, ended_on + ${lateDays})`;
+  return (await keys({ table, columns, of, where })) as readonly InsightQuestion[];
+};
 
 const rowsOf = listNamed(endpoint, 'rows');
 

@@ -18,7 +18,9 @@ export interface Reports extends Ads {
   /** Accounts × levels. */
   readonly levels: Partitions;
   /** What all streams of days share. */
-  readonly days: Pick<Days, 'start' | 'scope' | 'perSecond' | 'reread'>;
+  readonly days: Pick<Days, 'start' | 'scope' | 'reread'>;
+  /** Report requests a second that the platform allows; 0: unlimited. */
+  readonly perSecond: number;
   readonly hosts: readonly string[];
   /** Limits the open walks of aggregate reports over all slices. */
   readonly streamLimit: StreamLimit;
@@ -48,13 +50,13 @@ export const reportsOf = (ads: Ads, settings: ReportSettings): Reports => {
     days: {
       start,
       scope: `from ${dayText(start)}`,
-      perSecond: reportRequestsPerSecond,
       reread: [
         { every: 1, back: nightly },
         { every: 7, back: weekly },
         { every: 30, back: monthly },
       ],
     },
+    perSecond: reportRequestsPerSecond,
     hosts: reportHosts,
     streamLimit: streamLimit(ads.concurrency),
   };
