@@ -106,18 +106,23 @@ export async function openQueue(
       return 'affected' in answer && answer.affected === 1;
     },
     /**
-     * Takes jobs, `jobs` at a time. A new job is seen at once; one whose time comes, or whose pipeline becomes free, within `pollMs`. An error
-     * of `handle` fails the attempt.
+     * Takes jobs, `jobs` at a time. A new job is seen at once, and so is the next one when a job is over; one whose time comes, within `pollMs`.
+     * An error of `handle` fails the attempt.
      */
     async work(jobs: number, pollMs: number, handle: (job: QueueJob) => Promise<void>): Promise<void> {
       const options = {
-        localConcurrency: jobs,
         pollingIntervalSeconds: pollMs / 1000,
         notifyPollingIntervalSeconds: pollMs / 1000,
         heartbeatRefreshSeconds: refreshMs / 1000,
       };
       listening ??= begin?.();
-      await boss.work<QueueTask>(queueName, options, async ([job]) => job && handle(job));
+      for (let n = 0; n < jobs; n += 1) {
+        let id = '';
+        // A worker of pg-boss waits after each job that it did, unless it is woken.
+        id = await boss.work<QueueTask>(queueName, options, async ([job]) => {
+          if (job) await handle(job).finally(() => boss.notifyWorker(id));
+        });
+      }
     },
     /** Gives the jobs of dead workers back to the queue. */
     async reap(): Promise<void> {

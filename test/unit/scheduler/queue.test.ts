@@ -54,6 +54,14 @@ test('a process does no more runs at once than it may, and a pipeline no two', a
   expect(Math.max(...seen)).toBe(3);
 });
 
+test('a slot that becomes free takes the next run at once', async () => {
+  for (const pipeline of names) await lab.control.start({ pipeline, does: 'sync' }, { by });
+  const runner = runnerOf(async (ask) => report(ask));
+  const times = { pollMs: 3_600_000 };
+  const { service } = await conduct(lab.warehouse, known, runner, { jobs: 1, times });
+  await until('all are done', allDone(12), 20_000).finally(() => service.end());
+});
+
 test('what waited longest goes first, and what a person starts before that', async () => {
   for (const [index, pipeline] of ['site_1', 'site_2'].entries())
     await query(
@@ -83,7 +91,8 @@ test('what waited longest goes first, and what a person starts before that', asy
   } finally {
     await service.end();
   }
-  expect(begun).toEqual(['site_0', 'site_3', 'site_2', 'site_1']);
+  // A new minute makes further ticks.
+  expect(begun.slice(0, 4)).toEqual(['site_0', 'site_3', 'site_2', 'site_1']);
 });
 
 test('a start is picked up within 200 ms, also by another process', async () => {
