@@ -75,6 +75,7 @@ const flags: Readonly<Record<string, Option>> = {
   set: flag('--set <key=value>', 'a setting; again for each; a secret as key=@file').argParser(each),
   full: flag('--full', 'read everything again'),
   dryRun: flag('--dry-run', 'only print what would be done'),
+  jobs: flag('--jobs <n>', 'how many pipelines at once (TIDEMARK_JOBS)').argParser(numberOf(1, 64)),
   folder: flag('--to <folder>', 'where to; made, or replaced if it holds an export').makeOptionMandatory(),
   format: flag('--format <name>', 'of the files').choices(['parquet', 'csv']).default('parquet'),
   views: flag('--view <name...>', 'only these views').argParser(listOf),
@@ -102,7 +103,12 @@ const flags: Readonly<Record<string, Option>> = {
 
 /** In the order in which the help lists them. */
 const verbs = [
-  verb('sync [pipeline...]', run, 'read what changed, of all or the named sources', 'streams full dryRun'),
+  verb(
+    'sync [pipeline...]',
+    run,
+    'read what changed, of all or the named sources',
+    'streams full dryRun jobs',
+  ),
   verb('backfill <pipeline>', run, 'read the window [from, to) again', 'from to streams dryRun'),
   verb('plan [pipeline...]', plan, 'what runs tonight, how long it takes, and whether it fits', 'hours'),
   verb('reconcile <pipeline>', run, 'read all ids; mark what is deleted', 'streams'),

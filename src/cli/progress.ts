@@ -9,6 +9,8 @@ import { toJson } from './output.ts';
 import type { Sink } from './terminal.ts';
 
 export interface ProgressOutput extends Following {
+  /** Prints what is no line of talk, without disturbing the live block. */
+  readonly aside: <T>(print: () => T) => T;
   /** Removes the live block; must be called once, also after a failure. */
   readonly end: () => void;
 }
@@ -30,6 +32,7 @@ export async function openProgress(
   const log = level === 'silent' ? undefined : await openLog(level, err);
   const undrawn: ProgressOutput = {
     say: () => undefined,
+    aside: (print) => print(),
     end: () => undefined,
     observe: (event) => {
       if (json) out.line(toJson(event));
@@ -65,14 +68,17 @@ async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<Progr
     active.size > 0
       ? update?.([...active].map(([key, at]) => `${key}: ${figures(at)}`).join('\n'))
       : update?.clear();
-  const say = (text: string) => {
+  const aside = <T>(print: () => T): T => {
     update?.clear();
-    sink.line(text);
+    const printed = print();
     draw();
+    return printed;
   };
+  const say = (text: string) => aside(() => sink.line(text));
   const timer = setInterval(draw, redrawMs).unref();
   return {
     say,
+    aside,
     end: () => {
       clearInterval(timer);
       update?.clear();

@@ -1,6 +1,7 @@
 /**
- * `sync`, `backfill`, `reconcile` and `rejects replay`: each chosen pipeline in turn, or with `--dry-run` their plan.
+ * `sync`, `backfill`, `reconcile` and `rejects replay` of the chosen pipelines, or with `--dry-run` their plan.
  */
+import pLimit from 'p-limit';
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
@@ -15,12 +16,13 @@ import { execute, planOf, withDeps } from '../runs/run.ts';
 import type { Context, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type OutputBlock, print, styleOf, toJson } from './output.ts';
-import { openProgress } from './progress.ts';
+import { openProgress, type ProgressOutput } from './progress.ts';
 import type { Sink } from './terminal.ts';
 
 interface RunFlags {
   readonly stream?: readonly string[];
   readonly dryRun?: boolean;
+  readonly jobs?: number;
 }
 
 /** Reads what changed; `full`: everything anew. */
@@ -45,11 +47,23 @@ export const reconcile: Verb<RunFlags & { pipeline: string }> = (context, option
 async function runAsks(
   context: Context,
   pipelines: readonly string[],
-  { stream, dryRun }: RunFlags,
+  { stream, dryRun, jobs }: RunFlags,
   what: Pick<Ask, 'does' | 'window'>,
 ): Promise<number> {
   const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
-  return dryRun ? showPlan(context, asks) : runEach(context, asks, (ask) => runOne(context, ask));
+  if (dryRun) return showPlan(context, asks);
+  const { parts } = context;
+  const config = await parts.config();
+  const warehouseOf =
+    asks.length > 1
+      ? lookup.warehouses(parts, config, await lookup.current(context))
+      : () => parts.warehouse();
+  const own = (pipeline: string) => ({
+    ...context,
+    parts: { ...parts, warehouse: () => warehouseOf(pipeline) },
+  });
+  const run = (ask: Ask, progress: ProgressOutput) => runOne(own(ask.pipeline), ask, progress);
+  return runEach(context, asks, run, jobs ?? config.server.jobs);
 }
 
 /** Puts open rejects through transform and load anew. Exit code 3 if some are still rejected. */
@@ -62,13 +76,18 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
     throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
   const chosen = await lookup.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
-  return runEach(context, chosen, (each) => replayOne(context, each, id));
+  return runEach(context, chosen, (each, progress) => replayOne(context, each, id, progress));
 };
 
-async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen, id: string | undefined) {
+async function replayOne(
+  context: Context,
+  { pipeline, streams }: lookup.Chosen,
+  id: string | undefined,
+  progress: ProgressOutput,
+) {
   const { replayRejects } = await import('../engine/replay.ts');
   const stream = streams?.[0];
-  const { replayed, stillRejected, large } = await following(context, pipeline, async (deps) => ({
+  const { replayed, stillRejected, large } = await withDeps(context, pipeline, progress, async (deps) => ({
     ...(await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) })),
     // Records that were too large to be kept whole cannot be replayed.
     large: await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id }),
@@ -77,7 +96,7 @@ async function replayOne(context: Context, { pipeline, streams }: lookup.Chosen,
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
   const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(left, 'record')} still rejected${large === 0 ? '' : hint}.`;
   const data = { type: 'replayed', pipeline, replayed, stillRejected: left };
-  context.out.line(context.json ? toJson(data) : line);
+  progress.aside(() => context.out.line(context.json ? toJson(data) : line));
   return left > 0 ? exit.partly : exit.ok;
 }
 
@@ -96,34 +115,42 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
-/** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
+/** Runs `jobs` at once. A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
 async function runEach<T extends lookup.Chosen>(
   context: Context,
   chosen: readonly T[],
-  run: (each: T) => Promise<number>,
+  run: (each: T, progress: ProgressOutput) => Promise<number>,
+  jobs = 1,
 ): Promise<number> {
-  const { signal, received } = context;
-  const codes: number[] = [];
-  for (const each of chosen) {
-    if (signal.aborted) break;
-    const code = await run(each).catch((error: unknown) => {
+  const { signal, received, parts } = context;
+  const progress = await openProgress(context, { config: await parts.config() });
+  const limit = pLimit(jobs);
+  const runNext = async (each: T): Promise<readonly number[]> => {
+    if (signal.aborted) return [];
+    const code = await run(each, progress).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      return report(error, context, received(), each.pipeline);
+      return progress.aside(() => report(error, context, received(), each.pipeline));
     });
-    codes.push(code);
-  }
+    return [code];
+  };
+  const running = chosen.map((each) => limit(runNext, each));
+  await Promise.allSettled(running);
+  progress.end();
+  const codes = (await Promise.all(running)).flat();
   return combined(codes, codes.length < chosen.length ? received() : undefined);
 }
 
 /** Throws what ended it before it was a run. */
-async function runOne(context: Context, ask: Ask): Promise<number> {
+async function runOne(context: Context, ask: Ask, progress: ProgressOutput): Promise<number> {
   const { parts, out, json, quiet, received, warn } = context;
-  const { report, failure } = await following(context, ask.pipeline, (deps) => execute(ask, deps));
+  const { report, failure } = await withDeps(context, ask.pipeline, progress, (deps) => execute(ask, deps));
   const { pipeline, status, error } = report;
-  // With --json the report is in the last event.
-  if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
-  if (error !== undefined && (status === 'failed' || status === 'lost'))
-    complain(context, failure, escaped(withoutSecrets(error.message)), pipeline);
+  progress.aside(() => {
+    // With --json the report is in the last event.
+    if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
+    if (error !== undefined && (status === 'failed' || status === 'lost'))
+      complain(context, failure, escaped(withoutSecrets(error.message)), pipeline);
+  });
   await notifyAfter(context, outboundOf(await parts.warehouse(), await parts.config()), report, warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
 }

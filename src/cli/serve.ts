@@ -4,7 +4,6 @@ import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { connectionsFor } from '../engine/context/deps.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth, type Outbound } from '../outbound/outbound.ts';
 import { outboundOf } from '../runs/after.ts';
@@ -46,7 +45,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     ending.signal.aborted ? undefined : warn(what, error);
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context), catalogueOf(config, version)]);
   const progress = await openProgress(context, { config, live: false });
-  const warehouseOf = warehouses(context, config, warehouse);
+  const warehouseOf = lookup.warehouses(parts, config, warehouse);
   const outbound = outboundOf(warehouse, config);
   const runner = openRunner(context, { config, outbound, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
@@ -110,19 +109,6 @@ async function ownWarehouse(context: Context): Promise<Warehouse> {
   say('opening the warehouse');
   const { url } = await lookup.current(context);
   return parts.connected(url.reveal(), { max: ownConnections, statementTimeout: statementTimeoutMs });
-}
-
-/** Each pipeline's connections, opened at its first run. */
-function warehouses({ parts }: Context, config: ProgramSettings, { url }: Warehouse) {
-  const opened = new Map<string, Promise<Warehouse>>();
-  return (pipeline: string): Promise<Warehouse> => {
-    const max = connectionsFor(lookup.readingOptions(config, pipeline).concurrency);
-    const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), { max });
-    opened.set(pipeline, warehouse);
-    // The next run tries again.
-    warehouse.catch(() => opened.delete(pipeline));
-    return warehouse;
-  };
 }
 
 /** Prints what goes wrong beside the runs; the same text once a minute at most. */

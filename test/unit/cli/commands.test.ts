@@ -414,7 +414,7 @@ describe('a signal', () => {
   test('a sync that leaves pipelines out because of a signal does not end with 0', async () => {
     // The first run is over; its notification cannot be interrupted, and waits for this lock.
     const release = await lockOf('ops.health in exclusive');
-    const command = begin(['sync', '--json'], { env: { ...env, ...elsewhere } });
+    const command = begin(['sync', '--jobs', '1', '--json'], { env: { ...env, ...elsewhere } });
     await until('the end of the first run', () => command.out().includes('"run.finished"'));
     command.kill('SIGTERM');
     await until('the answer to the signal', () => command.err().includes('ending in good order'));

@@ -85,6 +85,8 @@ test('on a terminal active streams are redrawn below the lines of finished ones,
     'tracker.issues failed after 4.1 s (5,000 records: 5,000 new): the server said \\x1b[2J\n',
   );
   progress.say('hello');
+  expect(progress.aside(() => err.text().endsWith('tracker.users: 60 records, 2.1 s\n'))).toBe(false);
+  expect(err.text()).toMatch(/tracker\.users: 60 records, 2\.1 s\n?$/);
   progress.end();
   const { length } = err.text();
   vi.advanceTimersByTime(5000);

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
-import { delay } from '../../../simulators/shared/faults.ts';
+import { delay, status } from '../../../simulators/shared/faults.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 import { ask, operate, post } from '../server/api/api.ts';
@@ -86,8 +86,8 @@ test('one nightly reads three sites into one warehouse, each with its own state;
     rows(`select pipeline, status from ops.dag_runs where pipeline <> 'nightly' order by pipeline`);
   const isOver = (name: Name) => async () =>
     (await parts()).some(({ pipeline, status }) => pipeline === name && status === 'succeeded');
-  await until('erp is read', isOver('erp'), 60_000);
-  await until('plant is read', isOver('plant'), 60_000);
+  await until('erp is read', isOver('erp'), 120_000);
+  await until('plant is read', isOver('plant'), 120_000);
   expect(await parts()).toContainEqual({ pipeline: 'web', status: 'running' });
   expect(slow.fired).toBeGreaterThan(0);
   slow.cancel();
@@ -122,6 +122,27 @@ test('one nightly reads three sites into one warehouse, each with its own state;
   expect(each).toEqual(
     names.map((name) => ({ name, base_url: sites[name].url, has_watermark: true, ...own })),
   );
+});
+
+test('sync reads several sites at once, each with its own progress; a slow one delays no other, and one that fails keeps none from running', async () => {
+  const slow = sites.web.script.at({ times: Number.POSITIVE_INFINITY }, delay(1_000));
+  const down = sites.plant.script.at({ times: Number.POSITIVE_INFINITY }, status(401));
+  const { code, out } = await run('sync --jobs 2 --json');
+  slow.cancel();
+  down.cancel();
+  expect([code, slow.fired > 0, down.fired > 0]).toEqual([3, true, true]);
+  const events = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const of = (type: string) => events.filter((event) => event.type === type);
+  const ended = of('run.finished').map(({ pipeline, report }) => `${pipeline} ${report.status}`);
+  expect(ended.at(-1)).toBe('web succeeded');
+  expect(ended.slice(0, -1).sort()).toEqual(['erp succeeded', 'plant failed']);
+  const beganAt = events.findIndex(({ type, pipeline }) => type === 'run.started' && pipeline === 'web');
+  const erpAt = events.findIndex(({ type, pipeline }) => type === 'run.finished' && pipeline === 'erp');
+  expect(erpAt).toBeGreaterThan(beganAt);
+  await expectAll();
 });
 
 test('of a key that several sites have, why asks for the pipeline', async () => {
