@@ -154,5 +154,6 @@ $$;
 
 -- Indices of earlier versions, which others have replaced.
 drop index if exists tracker.issues_project_id_source_id_idx;
+drop index if exists tracker.issues_project_id_source_id_id_idx;
 drop index if exists ads.report_daily_source_id_ad_account_id_entity_type_day_idx;
 drop index if exists ads.report_hourly_source_id_ad_account_id_entity_type_hour_star_idx;

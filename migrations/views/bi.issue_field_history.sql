@@ -116,20 +116,15 @@ from (
     ops.shown_name(u.display_name, i.assignee_id),
     null::numeric(18,4),
     null,
-    coalesce(b.began_at, i.created_at),
+    b.began_at,
     null,
     true,
     false
   from tracker.shown_issues i
-  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id and b.assignee_changes = 0
   left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   left join tracker.users u on u.source_id = i.source_id and u.id = i.assignee_id
-  where not exists (
-    select
-    from tracker.issue_value_intervals v
-    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = 'assignee'
-  )
   union all
   select
     i.source_id,
@@ -141,23 +136,19 @@ from (
     'priority',
     'priority',
     i.priority_id::text,
-    coalesce(pr.name, i.priority),
+    -- Only where the list lacks it, the wide row of the issue is read.
+    coalesce(pr.name, (select w.priority from tracker.shown_issues w where w.source_id = i.source_id and w.id = i.id)),
     null::numeric(18,4),
     null,
-    coalesce(b.began_at, i.created_at),
+    b.began_at,
     null,
     true,
     false
   from tracker.shown_issues i
-  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id and b.priority_changes = 0
   left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   left join tracker.priorities pr on pr.source_id = i.source_id and pr.id = i.priority_id
-  where not exists (
-    select
-    from tracker.issue_value_intervals v
-    where v.source_id = i.source_id and v.issue_id = i.id and v.field_name = 'priority'
-  )
   union all
   select
     i.source_id,
@@ -172,12 +163,12 @@ from (
     i.story_points::text,
     (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4),
     null,
-    coalesce(b.began_at, i.created_at),
+    b.began_at,
     null,
     true,
     false
   from tracker.shown_issues i
-  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
   left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   left join (
@@ -210,12 +201,12 @@ from (
     end,
     null::numeric(18,4),
     w.value,
-    coalesce(b.began_at, i.created_at),
+    b.began_at,
     null,
     true,
     false
   from tracker.shown_issues i
-  left join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
+  join tracker.issue_facts b on b.source_id = i.source_id and b.issue_id = i.id
   left join ops.sources s on s.source_id = i.source_id
   left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
   join (

@@ -163,8 +163,17 @@ test('a reader is limited', async () => {
   const { rows } = await client.query(`select current_setting('default_transaction_read_only') as readonly,
     current_setting('statement_timeout') as timeout, current_setting('idle_in_transaction_session_timeout') as idle,
     current_setting('timezone') as zone, current_setting('search_path') as path,
+    current_setting('enable_mergejoin') || current_setting('enable_material') as joins,
     (select rolconnlimit from pg_roles where rolname = current_user) as connections`);
-  const limits = { readonly: 'on', timeout: '1min', idle: '1min', zone: 'UTC', path: 'bi', connections: 20 };
+  const limits = {
+    readonly: 'on',
+    timeout: '1min',
+    idle: '1min',
+    zone: 'UTC',
+    path: 'bi',
+    joins: 'offoff',
+    connections: 20,
+  };
   expect(rows).toEqual([limits]);
 });
 

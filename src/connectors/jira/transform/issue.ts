@@ -172,8 +172,19 @@ const epicOf = (issue: lists.Issue, epicLinks: readonly string[]) => {
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
     id: epic && values.id(r, epic, 'id', `${path}.id`),
-    key: (epic && values.text(r, epic, 'key', `${path}.key`)) ?? firstSet(values.text, issue, epicLinks),
+    key: (epic && values.text(r, epic, 'key', `${path}.key`)) ?? firstSet(epicKey, issue, epicLinks),
   };
+};
+
+/** More characters than any key of an issue has: one of a project has at most 255, and a number follows. */
+const longestEpicKey = 300;
+
+/** An epic link that was configured by mistake may hold any text: what is too long for a key would not fit into an index. */
+const epicKey: typeof values.text = (r, fields, key, path) => {
+  const text = values.text(r, fields, key, path);
+  if (text === null || text.length <= longestEpicKey) return text;
+  r.note(`${path}: a text too long for the key of an epic; it is in custom_fields only`);
+  return null;
 };
 
 /** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */

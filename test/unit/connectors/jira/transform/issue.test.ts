@@ -465,6 +465,16 @@ describe('custom fields', () => {
     expect(row).toMatchObject({ epic_id: 10001, epic_key: 'PROJ-1', parent_id: null });
   });
 
+  it('an epic link by mistake, whose text is too long for a key, is noted and stays in the custom fields', () => {
+    const long = 'not a key '.repeat(400);
+    const { row, notes } = mapIssue(issue({ parent: null, customfield_10014: long }));
+    expect(row).toMatchObject({ epic_key: null });
+    expect(json(row.custom_fields)).toMatchObject({ customfield_10014: long });
+    expect(notes).toEqual([
+      'fields.customfield_10014: a text too long for the key of an epic; it is in custom_fields only',
+    ]);
+  });
+
   it.each([
     [
       'parent.fields.issuetype.hierarchyLevel',
