@@ -12,7 +12,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/chaos/**', 'test/crash/**'],
+    exclude: ['test/chaos/chaos.test.ts', 'test/crash/**'],
     globalSetup: ['test/support/cluster.ts'],
     setupFiles: ['test/support/failures.ts'],
     sequence: { sequencer: LongestFirst },

@@ -40,7 +40,7 @@ export async function adsSite({ name, seed, bad }: Place): Promise<Site> {
       CLIENT_ID: tokens.clientId,
       CLIENT_SECRET: tokens.clientSecret,
       REFRESH_TOKEN: tokens.refresh,
-      TOKEN_URL: platform.tokenUrl,
+      TOKEN_URL: platform.tokenUrl.replace(new URL(platform.url).origin, new URL(way.url).origin),
       SDK_HEADER: platform.sdkHeader,
       REPORT_HOSTS: new URL(storage.origin).host,
       START: start.toISOString().slice(0, 10),

@@ -45,10 +45,15 @@ const rules: Readonly<Record<string, string>> = {
   'a request that succeeded has a run that did': `select dag_run_id as line from ops.dag_runs d
     where status = 'succeeded' and pipeline <> 'nightly' and not exists (
       select from ops.dag_run_runs join ops.runs r using (run_id) where dag_run_id = d.dag_run_id and r.status = 'succeeded')`,
-  'a night that succeeded has every part': `select d.dag_run_id || ' lacks ' || s.name as line from ops.dag_runs d cross join ops.sources s
-    where d.pipeline = 'nightly' and d.status = 'succeeded' and not exists (
-      select from ops.runs r where r.pipeline = s.name and r.kind = d.does and r.status = 'succeeded'
-        and r.started_at between d.queued_at and d.finished_at)`,
+  'a night has each pipeline once': `select d.dag_run_id || ' has ' || s.name || ' ' || count(p.seq) || ' times' as line
+    from ops.dag_runs d cross join ops.sources s
+    left join ops.dag_runs p on p.part_of = d.dag_run_id and (p.pipeline, p.does) = (s.name, d.does)
+    where d.pipeline = 'nightly' and d.finished_at is not null
+    group by d.dag_run_id, s.name having count(p.seq) <> 1`,
+  'a night ended with its last part': `select d.dag_run_id || ' ' || d.status || ': ' || string_agg(p.pipeline || ' ' || p.status, ', ') as line
+    from ops.dag_runs d join ops.dag_runs p on p.part_of = d.dag_run_id where d.finished_at is not null
+    group by d.dag_run_id having count(p.finished_at) < count(*) or d.finished_at < max(p.finished_at)
+      or (d.status = 'succeeded') <> bool_and(p.status = 'succeeded')`,
   'no run is open': `select 'run ' || run_id || ' of ' || pipeline as line from ops.runs where status = 'running'`,
   'no lease is held': `select pipeline || ' by ' || holder as line from ops.leases where holder is not null`,
   // A request that waits for the next process goes on with the walks that its run left open.
