@@ -48,7 +48,7 @@ const filesIn = (folder: string): readonly string[] =>
     .map((name) => path.join(folder, name));
 
 async function loadFolder<C extends Configurable>(folder: string, shown: (file: string) => string): Files<C> {
-  prepareImports(folder);
+  const hooks = prepareImports(folder);
   const loaded = filesIn(folder).map(async (file) => {
     const { default: definition } = await import(pathToFileURL(file).href).catch((cause: unknown) => {
       throw new Misconfigured(`${shown(file)} cannot be loaded: ${saidBy(cause)}${placeOf(file, cause)}`, {
@@ -60,7 +60,8 @@ async function loadFolder<C extends Configurable>(folder: string, shown: (file: 
     const fix = "write export default pipeline({ … }), or let the file's name begin with _";
     throw new Misconfigured(`${shown(file)} declares no pipeline: ${fix}`);
   });
-  return Promise.all(loaded);
+  // Hooks slow down every import that follows. A file of the user may import more when it runs; ours do not.
+  return Promise.all(loaded).finally(() => folder === shipped && hooks?.deregister());
 }
 
 /** Where the text cannot be parsed, if that is why it cannot be loaded: Node says it of TypeScript in the error, of JavaScript only where it checks a file. */
@@ -71,28 +72,29 @@ function placeOf(file: string, cause: unknown): string {
   return place === undefined ? '' : ` (${place})`;
 }
 
-const folders = new Set<string>();
+const prepared = new Set<string>();
 
 /**
  * A pipeline file may import 'tidemark' wherever it lies: it gets this very program, also where no package of that name is installed. And it
- * is a module, as is the TypeScript that it imports, whatever the package.json beside it says of its type.
+ * is a module, as is the TypeScript that it imports, whatever the package.json beside it says of its type. Undefined for a folder that was
+ * prepared before.
  */
-function prepareImports(folder: string): void {
-  const isFirst = folders.size === 0;
-  folders.add(pathToFileURL(folder).href);
-  if (!isFirst) return;
+function prepareImports(folder: string) {
+  if (prepared.has(folder)) return undefined;
+  prepared.add(folder);
+  const below = pathToFileURL(folder).href;
   const end = path.extname(import.meta.filename);
   const entrances = new Map([
     ['tidemark', new URL(`../index${end}`, import.meta.url).href],
     ['tidemark/toolkit', new URL(`../toolkit${end}`, import.meta.url).href],
   ]);
-  registerHooks({
+  return registerHooks({
     resolve(specifier, context, next) {
       const url = entrances.get(specifier);
       if (url !== undefined) return { url, shortCircuit: true };
       const found = next(specifier, context);
       const isOwn = found.url.endsWith('.ts') && !found.url.includes('/node_modules/');
-      if (!isOwn && ![...folders].some((each) => found.url.startsWith(each))) return found;
+      if (!isOwn && !found.url.startsWith(below)) return found;
       return { ...found, format: found.url.endsWith('.ts') ? 'module-typescript' : 'module' };
     },
   });

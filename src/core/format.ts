@@ -16,10 +16,11 @@ export const escaped = (text: string): string =>
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
-const thousands = new Intl.NumberFormat('en-US');
-
-/** `12,345` */
-export const count = (n: number | bigint): string => thousands.format(n);
+/** `12,345`. Whole numbers by hand: the first use of `Intl` in a process takes 10 ms. */
+export const count = (n: number | bigint): string =>
+  Number.isInteger(Number(n))
+    ? String(n).replace(/\B(?=(?:\d{3})+$)/g, ',')
+    : new Intl.NumberFormat('en-US').format(n);
 
 /** `1 row`, `2,000 rows` */
 export const plural = (n: number, one: string, many = `${one}s`): string =>

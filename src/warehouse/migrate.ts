@@ -212,7 +212,7 @@ async function apply(trx: Warehouse['db'], plan: Plan): Promise<readonly string[
     if (kind !== 'table') continue;
     await ensureSchema(trx, name.slice(0, name.indexOf('.')));
     // A table of that name by another program fails as a duplicate.
-    await sql.raw((isApplied(definition) && extension) || text).execute(trx);
+    await sql.raw(isApplied(definition) && extension ? extension() : text).execute(trx);
   }
   const areOutdated = outdated.some(({ kind }) => kind === 'fact');
   if (areOutdated) await run(trx, facts, (fact) => !isRebuild(fact));

@@ -13,7 +13,7 @@ export interface SchemaDefinition {
   /** The statements that make it. */
   readonly text: string;
   /** Of a table: those that add what an existing one lacks. */
-  readonly extension?: string;
+  readonly extension?: () => string;
 }
 
 /** A table as Postgres is to have it: a declared one with its metadata columns, or one of versions or revisions. */
@@ -57,7 +57,7 @@ const revision = {
 export const tableDefinitions = (table: DeclaredTable): readonly SchemaDefinition[] =>
   tablesOf(table).map((made) => {
     const create = statements(made, false);
-    const extension = statements(made, true);
+    const extension = () => statements(made, true);
     return { kind: 'table', name: made.name, hash: hashOf(create), text: create, extension };
   });
 
@@ -228,12 +228,14 @@ export function viewsIn(folder: URL): readonly SchemaDefinition[] {
   const views = filesIn(folder, 'view');
   const ordered = new Set<SchemaDefinition>();
   const add = (view: SchemaDefinition): void => {
-    for (const other of views) if (other !== view && reads(view, other) && !ordered.has(other)) add(other);
+    const read = relationsIn(view);
+    for (const other of views) if (other !== view && read.has(other.name) && !ordered.has(other)) add(other);
     ordered.add(view);
   };
   views.forEach(add);
   return [...ordered];
 }
 
-const reads = (view: SchemaDefinition, { name }: SchemaDefinition): boolean =>
-  new RegExp(`(?:from|join)\\s+${name.replace('.', '\\.')}\\b`).test(view.text);
+/** The relations that a view reads, as `schema.name`. */
+const relationsIn = ({ text }: SchemaDefinition): ReadonlySet<string> =>
+  new Set(Array.from(text.matchAll(/(?:from|join)\s+(\w+\.\w+)/g), ([, name = '']) => name));
