@@ -22,6 +22,7 @@ export * from './http/access-tokens.ts';
 export * from './http/advice.ts';
 export { createHttp } from './http/client.ts';
 export * from './http/closed-endpoints.ts';
+export * from './http/hand-on.ts';
 export type { HttpOptions, Rate } from './http/http-options.ts';
 export type { Proxies } from './http/proxy.ts';
 export * as csv from './reading/csv/csv.ts';

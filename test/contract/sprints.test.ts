@@ -92,6 +92,18 @@ const madeFromIssues = async (dialect: 'contract' | 'vendor') => {
   return sprint;
 };
 
+test('the sprints of a board are requested once a run', async () => {
+  const { boardId } = await open();
+  expect(await sync()).toMatchObject(succeeded);
+  const { match } = listOf(boardId);
+  const pages = rig.tracker.log.filter(match).map(({ query }) => JSON.stringify(query));
+  expect(pages.length).toBeGreaterThan(0);
+  expect(pages).toHaveLength(new Set(pages).size);
+  const shown = rig.tracker.oracle().boardSprints.filter((one) => one.boardId === boardId);
+  const stored = await rig.rows('select from tracker.board_sprints where board_id = $1', [boardId]);
+  expect(stored).toHaveLength(shown.length);
+});
+
 test('a sprint that no board lists is what the last issue read says, until a board lists it', async () => {
   const { id, name, boardId, goal } = await madeFromIssues('vendor');
   const [one = '', two = ''] = trueMembersOf(id);

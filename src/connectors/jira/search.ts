@@ -6,7 +6,7 @@ import { pageSizeOf } from '../../reading/page-size.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
-import { boundsJql, type JqlScope, windowJql } from './jql.ts';
+import { boundsJql, type DateForm, type JqlScope, windowJql } from './jql.ts';
 import { at, idBy, ifNotGiven, listOf, post, textAt } from './lists.ts';
 
 // What the issue search understands: paging and changelogs. Found out from its answers, once a run.
@@ -67,12 +67,55 @@ const reasonOf = ({ messages, message }: Refused): string => messages.join(' ') 
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
   instantAt(at(record, 'fields'), field);
 
-/** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
-const findFacts = async ({ http, scope, server }: SearchOptions, signal: AbortSignal) => {
-  const { dialect, account } = await server(signal);
+/**
+ * What the server understands. Throws what its answers ask for; `Misconfigured` where it refuses the user's filter.
+ */
+const findFacts = async (options: SearchOptions, signal: AbortSignal) => {
+  const { dialect, account } = await options.server(signal);
   const { dates } = dialect;
+  const { isByUpdated, changelog, everything } =
+    (await findAtOnce(options, dates, signal)) ?? (await findOneByOne(options, dates, signal));
+  const paging = pagingOf(everything.body, account.isVendor);
+  return {
+    paging,
+    dates,
+    /** True where the search gives changelogs with `expand: 'changelog'`. */
+    changelog,
+    /** True where an issue was found by `updated`; false where that was not asked. */
+    isByUpdated,
+    /** A query over all issues and its answer. */
+    everything,
+    /** The same in words, for `check` and the run's notes. */
+    summary: [
+      `search: ${paging.summary}`,
+      `dates: ${dates.name}`,
+      `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
+    ],
+  };
+};
+
+/** The query for all issues by `updated`. */
+const updatedJql = (dates: DateForm, scope: JqlScope): string =>
+  windowJql(dates, scope, { field: 'updated', from: scope.start });
+
+/** An issue that is found by `updated` says all at once; undefined where none is. */
+const findAtOnce = async ({ http, scope, changes }: SearchOptions, dates: DateForm, signal: AbortSignal) => {
+  if (changes === 'created') return undefined;
+  const jql = updatedJql(dates, scope);
+  const answer = await askForOne(http, jql, signal, withChangelog).catch(asRefused);
+  if (answer instanceof Refused || answer.issues.length === 0) return undefined;
+  return { isByUpdated: true, changelog: showsChangelog(answer), everything: { jql, ...answer } };
+};
+
+/** An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show one. */
+const showsChangelog = ({ issues }: { readonly issues: readonly Json[] }): boolean =>
+  issues.every((issue) => at(issue, 'changelog') !== undefined);
+
+const withChangelog = { expand: 'changelog' } as const;
+
+const findOneByOne = async ({ http, scope }: SearchOptions, dates: DateForm, signal: AbortSignal) => {
   const jql = windowJql(dates, scope);
-  const everything = await askForOne(http, jql, signal).catch(async (cause: unknown) => {
+  const answer = await askForOne(http, jql, signal).catch(async (cause: unknown) => {
     const refused = asRefused(cause);
     if (scope.filter === undefined) throw refused;
     // What the server accepts without the user's filter is the user's to correct.
@@ -81,26 +124,9 @@ const findFacts = async ({ http, scope, server }: SearchOptions, signal: AbortSi
       cause,
     });
   });
-  const paging = pagingOf(everything.body, account.isVendor);
-  const expanded = await askForOne(http, jql, signal, { expand: 'changelog' }).catch(asRefused);
-  // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
-  // one.
-  const changelog =
-    !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
-  return {
-    paging,
-    dates,
-    /** True where the search gives changelogs with `expand: 'changelog'`. */
-    changelog,
-    /** The query over all issues and its answer. */
-    everything: { jql, ...everything },
-    /** The same in words, for `check` and the run's notes. */
-    summary: [
-      `search: ${paging.summary}`,
-      `dates: ${dates.name}`,
-      `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
-    ],
-  };
+  const expanded = await askForOne(http, jql, signal, withChangelog).catch(asRefused);
+  const changelog = !(expanded instanceof Refused) && showsChangelog(expanded);
+  return { isByUpdated: false, changelog, everything: { jql, ...answer } };
 };
 
 /** A page token decides, where there is one; a total or a place without one means offsets. */
@@ -122,8 +148,9 @@ const findChanges = async (
   signal: AbortSignal,
 ): Promise<'updated' | 'created'> => {
   if (changes !== 'auto') return changes;
-  const { dates, everything } = await facts(signal);
-  const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const { dates, everything, isByUpdated } = await facts(signal);
+  if (isByUpdated) return 'updated';
+  const jql = updatedJql(dates, scope);
   const problem = async (): Promise<string | undefined> => {
     const answer = await askForOne(http, jql, signal).catch(asRefused);
     if (answer instanceof Refused) return `the server refuses \`updated\` in queries (${reasonOf(answer)})`;
@@ -151,7 +178,7 @@ export const openSearch = (options: SearchOptions) => {
       const found = await facts(signal);
       const fields = await options.fields(signal);
       const body = { jql: windowJql(found.dates, scope, window), maxResults: size.most, fields };
-      const walk = walkOf(found, found.changelog ? { ...body, expand: 'changelog' } : body);
+      const walk = walkOf(found, found.changelog ? { ...body, ...withChangelog } : body);
       return { ...walk, fewer: size.fewer };
     },
     async ids({ window }: Slice, signal: AbortSignal): Promise<PageWalk> {

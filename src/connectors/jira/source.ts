@@ -3,10 +3,11 @@
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
 import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
-import type { Stream, Transform } from '../../core/stream.ts';
+import type { Http, Stream, Transform } from '../../core/stream.ts';
 import type { Auth } from '../../http/auth.ts';
 import { createHttp } from '../../http/client.ts';
 import { closedEndpoints } from '../../http/closed-endpoints.ts';
+import { handingOn } from '../../http/hand-on.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
 import { askAccount } from './account.ts';
@@ -61,14 +62,17 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const server = memoizeAsync((signal) => findServer(checked, plain, signal));
   const account = async (signal: AbortSignal) =>
     askAccount((await server(signal)).dialect.adapt(checked), signal);
-  const http = closedEndpoints(speaking(checked, server), account);
+  const over = (base: Http): Http => closedEndpoints(speaking(base, server), account);
+  const http = over(checked);
+  const { first, second } = handingOn(checked);
+  const handing = { first: over(first), second: over(second) };
   let mapIssue: Transform = () => {
     throw new Error('the fields of the tracker are not known yet: preflight comes first');
   };
   const bulk = { changelog: histories, worklogs: worklogLists(http) };
   const learn = async (signal: AbortSignal) => {
     const { dialect, account } = await server(signal);
-    const found = await knowFields(http, account.isVendor, settings, signal);
+    const found = await knowFields(handing.first, account.isVendor, settings, signal);
     const mapped = issueMapper(found.catalogue, detailWalks, bulk);
     mapIssue = (record, slice) => mapped(dialect.issue(record), slice);
     return found;
@@ -80,6 +84,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const search = openSearch({ http, scope, server, changes: settings.changes, note, fields: asked });
   const tracker: Tracker = {
     http,
+    handing,
     search,
     mapping: async (signal, doubtful = false) => {
       // Fields that were known before are missing: one confirming request, whose answer counts from then on.
@@ -124,8 +129,8 @@ const streamsOf = (tracker: Tracker): readonly Stream[] => [
   platform.groupMembers,
   agile.boards(tracker),
   platform.issues(tracker),
-  agile.sprints,
-  agile.boardSprints,
+  agile.sprints(tracker),
+  agile.boardSprints(tracker),
   agile.sprintIssues(tracker),
 ];
 

@@ -1,7 +1,16 @@
 /** Boards, their sprints, and the issues in those. */
 
 import { caught, Refused, TidemarkError } from '../../../core/errors.ts';
-import type { Fallback, PageWalk, Stream } from '../../../core/stream.ts';
+import type {
+  Fallback,
+  Http,
+  PageWalk,
+  Slice,
+  SliceContext,
+  SliceReading,
+  Stream,
+} from '../../../core/stream.ts';
+import { readingOf } from '../../../reading/open-reading.ts';
 import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';
@@ -51,30 +60,38 @@ const sprintsOfBoards = {
     columns: { board_id: 'id' },
     where: "_deleted_at is null and type is distinct from 'kanban'",
   },
-  pages: ({ partition }: { readonly partition?: Readonly<Record<string, string>> }) =>
-    listingOf(boardSprint, partition?.board_id ?? '', { maxResults: 100 }),
 };
 
+/** Reads the sprints of one board. */
+const sprintsBy =
+  (http: Http) =>
+  ({ partition }: Slice, _context: SliceContext, signal: AbortSignal): SliceReading =>
+    readingOf(http, listingOf(boardSprint, partition?.board_id ?? '', { maxResults: 100 }), signal);
+
 /** Not reconciled: the boards' lists are not all sprints, because issues may name others. */
-export const sprints = entities(`GET ${boardSprint}`, tables.sprints, {
-  ...sprintsOfBoards,
-  by: 'list',
-  about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
-  fallback: sprintsFromIssues,
-  afterwards: [afterwards(calling('sprints_of_issues', 'false'), { after: ['issues'], evenInPart: true })],
-});
+export const sprints = ({ handing }: Tracker): Stream =>
+  entities(`GET ${boardSprint}`, tables.sprints, {
+    ...sprintsOfBoards,
+    by: 'list',
+    about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
+    read: sprintsBy(handing.first),
+    fallback: sprintsFromIssues,
+    afterwards: [afterwards(calling('sprints_of_issues', 'false'), { after: ['issues'], evenInPart: true })],
+  });
 
 /** The same list again, as a relation: a sprint that one board no longer shows may still show on another. */
-export const boardSprints = relations(`GET ${boardSprint}`, tables.boardSprints, {
-  ...sprintsOfBoards,
-  by: 'list',
-  about: 'Which sprints a board shows; a sprint can show on several boards.',
-  fallback: boardSprintsFromSprints,
-  afterwards: [
-    afterwards(calling('empty_kanban_boards'), { evenInPart: true }),
-    afterwards(calling('boards_of_sprints'), { after: ['sprints'], evenInPart: true }),
-  ],
-});
+export const boardSprints = ({ handing }: Tracker): Stream =>
+  relations(`GET ${boardSprint}`, tables.boardSprints, {
+    ...sprintsOfBoards,
+    by: 'list',
+    about: 'Which sprints a board shows; a sprint can show on several boards.',
+    read: sprintsBy(handing.second),
+    fallback: boardSprintsFromSprints,
+    afterwards: [
+      afterwards(calling('empty_kanban_boards'), { evenInPart: true }),
+      afterwards(calling('boards_of_sprints'), { after: ['sprints'], evenInPart: true }),
+    ],
+  });
 
 const isNamed =
   'exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)';

@@ -126,11 +126,12 @@ const issuesWide: Afterwards = {
     where $2::bigint is not null and $3::timestamptz is not null`,
 };
 
-export const fields = ({ http, ownFields }: Tracker): Stream => ({
+export const fields = ({ handing, ownFields }: Tracker): Stream => ({
   ...entities(`GET ${fieldSearch}`, tables.fields, {
     by: 'list',
     about: "Fields of issues, the site's own ones and those of single projects included.",
-    read: (_slice, _context, signal) => readFields(http, signal),
+    // The stream of issues has asked for them.
+    read: (_slice, _context, signal) => readFields(handing.second, signal),
     afterwards: [issuesWide],
   }),
   transform: fieldMapper(ownFields),

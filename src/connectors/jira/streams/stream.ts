@@ -1,6 +1,7 @@
 /** What the streams of one opened tracker share. */
 
 import type { Afterwards, Http, LoadSide, ReadSide, Stream, Windows } from '../../../core/stream.ts';
+import type { handingOn } from '../../../http/hand-on.ts';
 import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 import { mentionedUsers } from '../tables.ts';
@@ -9,6 +10,8 @@ import { peopleIn } from '../transform/people.ts';
 
 export interface Tracker {
   readonly http: Http;
+  /** Of lists that are needed twice in a run: the fields, and the sprints of each board. */
+  readonly handing: ReturnType<typeof handingOn>;
   readonly search: Search;
   /** How issues become rows: the program's edition and the fields of the site that mean something. */
   readonly mapping: NonNullable<Windows['reading']>;
