@@ -20,7 +20,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'connectors/jira': 1687,
   'connectors/spotify-ads': 1812,
   'connectors/dagu': 693,
-  'connectors/connector.ts': 78,
+  'connectors/connector.ts': 82,
   engine: 2374,
   load: 1358,
   planner: 135,

@@ -30,7 +30,6 @@ export const status: Verb = async (context) => {
     ...each,
     lastRun: each.last && `${each.last.runId} ${each.last.status}`,
     receipt: each.last?.receipt ?? null,
-    reason: each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason,
   }));
   return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
     out.paint(tone === 'warn' ? 'yellow' : 'bold', escaped(sentence)),

@@ -1,6 +1,6 @@
 /** `plan`: what runs tonight, how long it takes, what limits it, and whether it fits into the night. */
 import { nightlyName } from '../config/configured.ts';
-import { minute, plural } from '../core/format.ts';
+import { minute } from '../core/format.ts';
 import { pastRunsOf } from '../planner/history.ts';
 import { type NightPlan, planNight, type Tonight } from '../planner/night.ts';
 import * as lookup from '../runs/pipelines.ts';
@@ -26,7 +26,7 @@ export const plan: Verb<{ pipeline: readonly string[]; hours: number }> = async 
       codes.push(report(error, talking, context.received(), pipeline));
       failed.push(pipeline);
     }
-  const night = planNight(tonight, options.hours);
+  const night = planNight(tonight, options.hours, (await context.parts.config()).server.jobs);
   if (tonight.length > 0) codes.push(night.fits ? exit.ok : exit.partly);
   return print(context, { ...night, failed }, tonight.length > 0 ? blocksOf(night) : [], combined(codes));
 };
@@ -38,9 +38,9 @@ async function tonightOf(context: Context, pipeline: string): Promise<Tonight> {
   return following(context, pipeline, async (deps) => ({
     pipeline,
     due: next,
-    inTurn: job?.within === nightlyName,
+    isPart: job?.within === nightlyName,
     perSecond: Number(values?.requestsPerSecond ?? 0),
-    excludedBy: nameOf('exclude'),
+    rotatedBy: nameOf('rotate'),
     streams: await planOf({ pipeline, does: 'sync' }, deps),
     past: await pastRunsOf(deps.warehouse.db, pipeline),
   }));
@@ -53,19 +53,16 @@ function blocksOf({ pipelines, findings, fits, nightHours }: NightPlan): readonl
     lastEstimate: plan.lastErrorRatio === null ? null : `${Math.round(plan.lastErrorRatio * 100)} % off`,
   }));
   const streams = pipelines.flatMap(({ pipeline, streams }) =>
-    streams.map((each) => ({ ...each, pipeline, from: each.basis })),
+    streams.map((each) => ({ ...each, pipeline })),
   );
-  const unknown = pipelines.flatMap(({ pipeline, unknown }) =>
-    unknown.length === 0
-      ? []
-      : [
-          `${pipeline}: ${plural(unknown.length, 'stream')} not counted, never read like this: ${unknown.join(', ')}.`,
-        ],
+  const partly = pipelines.filter((plan) => plan.unknown.length > 0);
+  const lacks = partly.map(
+    ({ pipeline, unknown }) => `${pipeline}: not counted, never read like this: ${unknown.join(', ')}.`,
   );
   return [
     { rows, keys: 'pipeline starts requests seconds limit lastEstimate' },
-    { title: 'Streams', rows: streams, keys: 'pipeline.stream mode slices requests seconds from' },
-    ...(unknown.length > 0 ? ['', ...unknown] : []),
+    { title: 'Streams', rows: streams, keys: 'pipeline.stream mode slices requests seconds nights basis' },
+    ...(lacks.length > 0 ? ['', ...lacks] : []),
     '',
     ...(fits ? [`It fits into the night of ${nightHours} h, as far as it is known.`] : findings),
   ];

@@ -170,12 +170,12 @@ function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Ou
   const isWhole = status === 'succeeded' && complete > 0;
   const matching = isWhole ? ` Receipts match for ${plural(complete, 'stream')}.` : '';
   const run = `run ${runId}, ${duration(seconds)}, ${plural(requests, 'request')}, ${plural(retries, 'retry', 'retries')}`;
-  const isFine = ['ok', 'unavailable', 'skipped', 'interrupted'];
+  const isFine = ['unavailable', 'skipped', 'interrupted'];
   return [
     `${paint('bold', pipeline)}: ${headline} ${outcomeOf(report)}.${matching} (${run})`,
     absent.length > 0 && `  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`,
     ...streams.flatMap(({ stream, status, receipt, reason = '' }) => {
-      if (isFine.includes(status)) return [];
+      if (isFine.includes(status) || reason === '') return [];
       const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
       return [`  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`];
     }),

@@ -58,6 +58,8 @@ export interface Opened {
 export interface ReadingOptions {
   /** Streams that runs leave out. */
   readonly exclude: readonly string[];
+  /** Requests that a run may send for a stream before it leaves its other owners to the next one, by stream. */
+  readonly rotate: Readonly<Record<string, number>>;
   /** Slices that are read at once. */
   readonly concurrency: number;
   /** How far behind the watermark an incremental read begins. */
@@ -71,6 +73,7 @@ export interface ReadingOptions {
 /** Settings that every connector has; one may declare them anew with other defaults. */
 const common = {
   exclude: setting.list('streams to leave out, or single owners of them (boards:7), separated by commas'),
+  rotate: setting.list('streams read owner by owner in turn, with requests a run: insight_reports:18000'),
   // Fast enough for a source that answers within 50 ms, and below the limits that vendors publish.
   concurrency: setting.integer('requests at once', 1, 64).default(8),
   requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
@@ -123,12 +126,18 @@ export function defineConnector<const S extends Settings>(
 
 type SettingValues = Readonly<Record<string, unknown>>;
 
+const rotationIn = (entry: string) => {
+  const [stream = '', requests] = entry.split(':', 2);
+  return [stream, Number(requests)] as const;
+};
+
 /** How the source of a configured pipeline is read. */
 export const readingOf = (connector: Connector, values: SettingValues): ReadingOptions => ({
   lookbackMs: 0,
   createdWindowMs: 0,
   historyStart: new Date(0),
   exclude: values.exclude as readonly string[],
+  rotate: Object.fromEntries((values.rotate as readonly string[]).map(rotationIn)),
   concurrency: values.concurrency as number,
   ...connector.reading?.(values),
 });

@@ -85,6 +85,12 @@ export interface StreamSize {
   readonly records?: number;
   /** Requests, as far as the source lets expect them. */
   readonly requests?: number | undefined;
+  /** Requests a second that the source allows for streams like this one. */
+  readonly perSecond?: number;
+  /** Requests after which a run leaves the other owners to the next one; absent: it reads all. */
+  readonly budget?: number | undefined;
+  /** By whom it is read one at a time, e.g. 100 of `ads.ad_accounts`. */
+  readonly owners?: { readonly count: number; readonly table: string };
 }
 
 /** What reading a stream costs. */

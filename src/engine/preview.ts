@@ -18,10 +18,6 @@ export interface PlannedStream extends StreamSize {
   readonly slices: number;
   /** Records, where the source can say so cheaply; of days an upper bound. */
   readonly records?: number;
-  /** By whom it is read one at a time, e.g. 100 of `ads.ad_accounts`. */
-  readonly owners?: { readonly count: number; readonly table: string };
-  /** Requests a second that the source allows for streams like this one. */
-  readonly perSecond?: number;
 }
 
 /** Records a page of a windowed stream holds. */
@@ -61,12 +57,12 @@ export async function plan(
 async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
   const { stream, signal } = planning;
   const { days, windows, perSecond = 0, partitions } = stream;
-  const all = await ownersOf(planning);
-  const owners = all.filter(({ isActive }) => isActive || kind !== 'incremental');
+  const owners = (await ownersOf(planning)).filter(({ isActive }) => isActive || kind !== 'incremental');
   const size = {
     slices: owners.length,
     ...(partitions && { owners: { count: owners.length, table: partitions.table } }),
     ...(perSecond > 0 && { perSecond }),
+    ...(kind !== 'backfill' && !planning.request.full && { budget: planning.deps.rotate?.[stream.name] }),
   };
   if (windows !== undefined) {
     const records = window && (await windows.count({ window }, signal));

@@ -2,16 +2,13 @@
 import type { Cost, StreamSize } from '../core/run.ts';
 import type { Past } from './history.ts';
 
-/** A stream as a run would read it, with what its source lets expect. */
-export interface Sized extends StreamSize {
-  /** Requests a second that the source allows for streams like this one. */
-  readonly perSecond?: number;
-  readonly owners?: { readonly count: number; readonly table: string };
-}
-
-/** `basis`: what the requests are known from; absent: they are not known. `seconds`: absent where nothing limits them, nor did past runs. */
-export type Estimated<S extends Sized> = S & {
+/**
+ * `basis`: what the requests are known from; absent: they are not known. `seconds`: absent where nothing limits them, nor did past runs.
+ * `nights`: how many it takes until all owners were read, where they are read in turn.
+ */
+export type Estimated<S extends StreamSize> = S & {
   readonly seconds?: number;
+  readonly nights?: number;
   readonly basis?: 'past runs' | 'counts';
 };
 
@@ -36,16 +33,20 @@ export function estimateOf(size: StreamSize, history: readonly Past[]): Cost | u
 }
 
 /** The stream with requests and seconds: from past runs, else from the counts of its source. */
-export function estimated<S extends Sized>(size: S, history: readonly Past[]): Estimated<S> {
+export function estimated<S extends StreamSize>(size: S, history: readonly Past[]): Estimated<S> {
   const cost = estimateOf(size, history);
-  const requests = cost?.requests ?? size.requests;
-  if (requests === undefined) return size;
+  const all = cost?.requests ?? size.requests;
+  if (all === undefined) return size;
+  const { budget = all } = size;
+  const requests = Math.min(all, budget);
   const least = size.perSecond ? requests / size.perSecond : undefined;
-  const seconds = cost ? Math.max(cost.seconds, least ?? 0) : least;
+  const paced = cost && all > 0 ? (cost.seconds * requests) / all : undefined;
+  const seconds = paced === undefined ? least : Math.max(paced, least ?? 0);
   return {
     ...size,
     requests,
     ...(seconds !== undefined && { seconds }),
+    ...(all > budget && { nights: Math.ceil(all / budget) }),
     basis: cost ? 'past runs' : 'counts',
   };
 }

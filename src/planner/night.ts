@@ -1,7 +1,8 @@
 /** What runs when tonight, how long it takes, what limits it, and whether it fits into the night. */
 import { count, duration, plural } from '../core/format.ts';
+import type { StreamSize } from '../core/run.ts';
 import { hours } from '../core/time.ts';
-import type { Estimated, Sized } from './estimate.ts';
+import type { Estimated } from './estimate.ts';
 import type { PastRuns } from './history.ts';
 
 /** A pipeline that runs tonight. */
@@ -9,13 +10,13 @@ export interface Tonight {
   readonly pipeline: string;
   /** When it is due; undefined: never by itself. */
   readonly due: Date | undefined;
-  /** It is a part of `nightly`, whose pipelines run in turn, in this order. */
-  readonly inTurn: boolean;
+  /** It is a part of `nightly`. */
+  readonly isPart: boolean;
   /** Requests a second that its configuration allows; 0: no limit. */
   readonly perSecond: number;
-  /** The name of the setting that leaves owners out. */
-  readonly excludedBy: string;
-  readonly streams: readonly Estimated<Sized>[];
+  /** The name of the setting by which owners are read in turn. */
+  readonly rotatedBy: string;
+  readonly streams: readonly Estimated<StreamSize>[];
   readonly past: PastRuns | undefined;
 }
 
@@ -41,21 +42,22 @@ export interface NightPlan {
   readonly pipelines: readonly PipelinePlan[];
 }
 
-/** Puts the pipelines into the night: those of `nightly` begin when the one before them is over. */
-export function planNight(tonight: readonly Tonight[], nightHours: number): NightPlan {
-  let over = 0;
+/** Puts the pipelines into the night; parts of `nightly` wait for each other where they are more than run `atOnce`. */
+export function planNight(tonight: readonly Tonight[], nightHours: number, atOnce: number): NightPlan {
+  const free = Array<number>(atOnce).fill(0);
   const pipelines = tonight.map((each) => {
-    const plan = pipelinePlan(each, each.inTurn ? over : 0);
-    if (each.inTurn) over += plan.seconds ?? 0;
+    const first = each.isPart ? Math.min(...free) : 0;
+    const plan = pipelinePlan(each, first);
+    if (each.isPart) free[free.indexOf(first)] = first + (plan.seconds ?? 0);
     return plan;
   });
+  const over = Math.max(...free);
   const night = hours(nightHours) / 1000;
-  const late = tonight.flatMap((each, at) => {
-    const { seconds } = pipelines[at] as PipelinePlan;
-    return seconds !== null && seconds > night ? [[each, seconds] as const] : [];
+  const own = tonight.flatMap((each, at) => {
+    const seconds = pipelines[at]?.seconds ?? 0;
+    return seconds > night ? tooLong(each, seconds, nightHours) : [];
   });
-  const own = late.flatMap(([each, seconds]) => tooLong(each, seconds, nightHours));
-  const together = `the pipelines of nightly run in turn and need ${duration(over)} together, and the night has ${duration(night)}: give one of them a schedule of its own`;
+  const together = `the pipelines of nightly need ${duration(over)} together, ${atOnce} at once, and the night has ${duration(night)}: let more run at once (TIDEMARK_JOBS), start another serve, or give one of them a schedule of its own`;
   const findings = own.length === 0 && over > night ? [together] : own;
   return { nightHours, fits: findings.length === 0, findings, pipelines };
 }
@@ -79,7 +81,7 @@ function pipelinePlan(tonight: Tonight, waitSeconds: number): PipelinePlan {
 }
 
 /** What of a stream its time follows from. */
-type StreamTime = Pick<Estimated<Sized>, 'requests' | 'seconds' | 'perSecond'>;
+type StreamTime = Pick<Estimated<StreamSize>, 'requests' | 'seconds' | 'perSecond'>;
 
 /** The least that streams take which are read at the same time: the longest of them, or what a limit allows them together. */
 export function leastSeconds(streams: readonly StreamTime[]): number {
@@ -114,7 +116,7 @@ function limitsOf({ streams, perSecond, past }: Tonight, requests: number) {
 const shortly = (rate: number): string => (rate < 10 ? rate.toFixed(1) : count(Math.round(rate)));
 
 /** Why a pipeline does not fit by itself: its slowest streams, and what helps. */
-function tooLong({ pipeline, streams, excludedBy }: Tonight, seconds: number, nightHours: number) {
+function tooLong({ pipeline, streams, rotatedBy }: Tonight, seconds: number, nightHours: number) {
   const slowest = streams
     .filter((stream) => (stream.seconds ?? 0) > 0)
     .toSorted((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0))
@@ -124,9 +126,12 @@ function tooLong({ pipeline, streams, excludedBy }: Tonight, seconds: number, ni
     const of = owners === undefined ? '' : ` of ${plural(owners.count, ownerName(owners.table))}`;
     return `${stream}${of} need ${duration(seconds)}${perSecond ? ` at ${perSecond} requests a second` : ''}`;
   });
+  const [most] = slowest;
+  const example =
+    most && `=${most.stream}:${Math.round(((most.requests ?? 0) * nightHours * 3600) / seconds)}`;
   const help = [
-    `leave owners out in turn (${excludedBy})`,
-    ...(isReport ? ['read fewer days again each night'] : []),
+    `read owners in turn (${rotatedBy}${example ?? ''})`,
+    ...(isReport ? ['read fewer days again each night', 'leave to CSV reports what they have, too'] : []),
     'spread the owners over pipelines with credentials of their own',
     'ask for a higher limit',
   ];
@@ -137,8 +142,4 @@ function tooLong({ pipeline, streams, excludedBy }: Tonight, seconds: number, ni
 }
 
 /** `ads.ad_accounts` → `ad account` */
-const ownerName = (table: string): string =>
-  table
-    .replace(/^[^.]*\./, '')
-    .replaceAll('_', ' ')
-    .replace(/s$/, '');
+const ownerName = (table: string): string => (/\.(.*?)s?$/.exec(table)?.[1] ?? table).replaceAll('_', ' ');

@@ -8,7 +8,7 @@ import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
-import { connectionsFor, excludedOf, ownerStreams } from '../engine/context/deps.ts';
+import { canRotate, connectionsFor, excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { MigrateOptions } from '../warehouse/migrate.ts';
@@ -142,8 +142,14 @@ export async function openSource(
   const options = { pipeline, version, proxies, home, lock, ...more };
   const source = await open(found.connector, values, options);
   try {
-    const { exclude } = readingOf(found.connector, values);
+    const { exclude, rotate } = readingOf(found.connector, values);
     const variable = found.nameOf('exclude');
+    const turns = source.streams.flatMap((stream) => (canRotate(stream) ? [stream.name] : []));
+    for (const [name, requests] of Object.entries(rotate)) {
+      const setting = found.nameOf('rotate');
+      if (!turns.includes(name)) unknown(`stream for ${setting}:`, name, turns);
+      if (!(requests >= 1)) throw new Misconfigured(`${setting}: write ${name}:1000, the requests of a run`);
+    }
     const all = source.streams.map(({ name }) => name);
     for (const entry of exclude) {
       const [name = '', owner] = entry.split(':', 2);

@@ -98,10 +98,10 @@ test('after three nights the requests of the fourth are known within 25 %', asyn
     for (const pipeline of pipelines) {
       const streams = await during(pipeline, (deps) => planOf({ pipeline, does: 'sync' }, deps));
       const past = await pastRunsOf(warehouse.db, pipeline);
-      const how = { due: undefined, inTurn: true, perSecond: 0, excludedBy: 'EXCLUDE' };
+      const how = { due: undefined, isPart: true, perSecond: 0, rotatedBy: 'ROTATE' };
       tonight.push({ pipeline, ...how, streams, past });
     }
-    return planNight(tonight, 8);
+    return planNight(tonight, 8, 2);
   };
   for (let nights = 0; nights < 3; nights++) {
     await night();

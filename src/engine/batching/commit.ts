@@ -24,6 +24,8 @@ export interface WalkRun extends StreamRun {
   readonly resolves: boolean;
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
+  /** Requests after which slices are left to the next run; absent: none is. */
+  readonly budget?: number | undefined;
   readonly nestedLists: NestedLists;
   /** Slices of the walk that are not read to their end; `ending`: those of them that only wait for their commit. */
   readonly unread: { count: number; ending: number };

@@ -21,7 +21,12 @@ export interface RunDeps {
    * that are never read (`boards:7`); absent: none.
    */
   readonly exclude?: readonly string[];
-  /** The name of the setting that holds them, for people: `TRACKER_EXCLUDE`. */
+  /**
+   * Requests that a run may send for a stream before it leaves its other owners to the next run, by stream. A run
+   * that reads everything again, or a window, leaves nothing out. Absent: no stream rotates.
+   */
+  readonly rotate?: Readonly<Record<string, number>>;
+  /** The name of the setting that holds the excluded ones, for people: `TRACKER_EXCLUDE`. */
   readonly excludedBy?: string;
   readonly version: string;
   readonly trigger: 'manual' | 'schedule' | 'api';
@@ -59,6 +64,10 @@ export const slicesAtOnce = (requests: number): number =>
  * the bookkeeping and the reconciliation.
  */
 export const connectionsFor = (requests: number): number => slicesAtOnce(requests) + 4;
+
+/** Whether a stream can leave owners to the next run: each run reads all of them. */
+export const canRotate = ({ by, partitions }: Stream): boolean =>
+  by !== 'changes' && partitions !== undefined && partitions.active === undefined;
 
 /** What a source has, and which of it is left out. */
 type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'streams'> };

@@ -120,7 +120,10 @@ interface NewWalk extends Pick<RunKey, 'sourceId' | 'runId'> {
   readonly coverage: Covered & Pick<Coverage, 'fields'>;
 }
 
-/** Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. */
+/**
+ * Opens a walk with its slices, in place of open ones; of these it takes over the slices of `kept`. It goes on with
+ * `begun`: it is as old as that one, by both clocks.
+ */
 export async function openWalk(
   db: Db,
   { sourceId, runId, stream, clock, coverage: { selection, edition, mapping, fields } }: NewWalk,
@@ -128,13 +131,15 @@ export async function openWalk(
   slices: readonly Slice[],
   replaced: readonly Walk[] = [],
   kept: readonly OpenSlice[] = [],
+  begun?: Pick<Walk, 'clock' | 'opened'>,
 ): Promise<Walk> {
   const { field = null, from = null, to = null } = window ?? {};
   const [walk] = await query(db)<Walk>`with walk as (
       insert into ops.walks (source_id, stream, run_id, kind, purpose, forced, source_clock, field, window_from,
-        window_to, selection, edition, mapping, fields)
-      values (${sourceId}, ${stream.name}, ${runId}::bigint, ${kind}, ${purpose ?? null}, ${forced}, ${clock ?? null},
-        ${field}, ${from}, ${to}, ${selection}, ${edition}, ${mapping}, ${fields ?? null}::text[]) returning *),
+        window_to, selection, edition, mapping, fields, opened_at)
+      values (${sourceId}, ${stream.name}, ${runId}::bigint, ${kind}, ${purpose ?? null}, ${forced}, ${(begun ? begun.clock : clock) ?? null},
+        ${field}, ${from}, ${to}, ${selection}, ${edition}, ${mapping}, ${fields ?? null}::text[],
+        coalesce(${begun?.opened ?? null}::timestamptz, now())) returning *),
     closed as (update ops.walks set status = 'abandoned', closed_at = now()
       where walk_id = any (${replaced.map(({ walkId }) => walkId)}::bigint[])),
     taken as (update ops.slices s set walk_id = walk.walk_id from walk

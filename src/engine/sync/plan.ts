@@ -12,7 +12,7 @@ import type { Coverage, OpenSlice, Walk, WalkPlan, WalkSlice } from '../state/wa
 import { isSameCoverage, openWalk, sliceOf, slicesOf, walksOf } from '../state/walk-state.ts';
 import { confirmed } from '../verify.ts';
 import { daysThere, slicesOfDays, span } from './cut.ts';
-import { ownersOf } from './owners.ts';
+import { type Owner, ownersOf } from './owners.ts';
 import { readWalk } from './read-walk.ts';
 
 /** What a run is asked to do. */
@@ -200,13 +200,18 @@ async function lastRead(planning: Planning, back: number): Promise<Date | undefi
 /** A stream that is being synced by a plan. */
 interface Planned extends Syncing {
   readonly plan: WalkPlan;
+  /** Of a stream that rotates: requests after which its other owners are left to the next run. */
+  readonly budget?: number | undefined;
+  /** The walk that left owners to this run. */
+  readonly begun?: Walk | undefined;
 }
 
 /** Plans what a stream needs now; undefined: nothing. */
 export async function planStream(of: StreamRun, request: SyncRequest): Promise<Planned | undefined> {
   const syncing = { ...of, ...(await stateOf(of, of.stream)), request };
   const plan = await planOf(syncing);
-  return plan && { ...syncing, plan };
+  const isPart = !request.full && request.window === undefined;
+  return plan && { ...syncing, plan, budget: isPart ? of.deps.rotate?.[of.stream.name] : undefined };
 }
 
 /** Whether a walk began not long ago, by the source's clock: what it has read is still as it was. */
@@ -254,10 +259,12 @@ const slicesOfEarlier = ({ db }: Planned, walk: Walk | undefined): Promise<reado
  * over. Gives what kept it from being complete.
  */
 export async function beginWalk(syncing: Planned, slices: readonly Slice[], kept: readonly OpenSlice[] = []) {
-  const { stream, plan, lease } = syncing;
+  const { stream, plan, lease, begun } = syncing;
   if (plan.why !== undefined) tell(syncing, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   const replaced = replacedBy(syncing);
-  const walk = await lease.transaction(({ trx }) => openWalk(trx, syncing, plan, slices, replaced, kept));
+  const walk = await lease.transaction(({ trx }) =>
+    openWalk(trx, syncing, plan, slices, replaced, kept, begun),
+  );
   return readOn(syncing, walk);
 }
 
@@ -273,20 +280,22 @@ function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
  * again.
  */
 export async function syncList(syncing: Planned): Promise<Problem | undefined> {
-  const { plan, walks } = syncing;
+  const { plan, walks, budget } = syncing;
   const isFull = plan.kind === 'full';
   const last = walks.findLast(({ isOpen }) => isOpen);
   const read = (await slicesOfEarlier(syncing, last)).filter(({ state }) => state === 'read');
   const wasRead = new Set(read.map(({ owner }) => owner));
   // Whether what an interrupted walk over all owners has read of some counts for this one.
-  const counts = isFull && last?.kind === 'full' && isRecent(last, syncing);
+  const begun = budget === undefined ? undefined : last;
+  const counts = isFull && last?.kind === 'full' && (begun !== undefined || isRecent(last, syncing));
   const owners = await ownersOf(syncing, counts ? last.walkId : undefined);
-  const due = owners.filter(({ owner, isActive }) => isActive || (isFull && !(counts && wasRead.has(owner))));
+  const left = owners.filter(({ owner }) => begun === undefined || !wasRead.has(owner));
+  const due = left.filter(({ owner, isActive }) => isActive || (isFull && !(counts && wasRead.has(owner))));
   const again = new Set(due.map(({ owner }) => owner));
   const kept = counts ? read.filter(({ owner }) => !again.has(owner)) : [];
   const unreadFirst = due.toSorted((a, b) => Number(wasRead.has(a.owner)) - Number(wasRead.has(b.owner)));
   const slices = unreadFirst.map(({ partition }) => sliceOf(partition));
-  return beginWalk(syncing, slices, kept);
+  return beginWalk({ ...syncing, begun }, slices, kept);
 }
 
 /**
@@ -322,6 +331,8 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
   const { plan, walks } = syncing;
   const owners = await ownersOf(syncing);
   const unfinished = walks.findLast((walk) => goesOn(walk, syncing));
+  if (syncing.budget !== undefined && unfinished !== undefined)
+    return goOnInTurn(syncing, days, unfinished, owners);
   const last = unfinished ?? walks.find(({ isOpen }) => !isOpen && plan.kind === 'incremental');
   const due = unfinished === undefined ? plan.window : await dueSince(syncing, days, unfinished);
   const byOwner = Map.groupBy(await slicesOfEarlier(syncing, last), ({ owner }) => owner);
@@ -339,6 +350,34 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
   const fresh = lacking.flatMap((one) => one.fresh);
   const kept = lacking.flatMap((one) => one.kept);
   return beginWalk({ ...syncing, plan: { ...plan, kind, forced, window: due ?? plan.window } }, fresh, kept);
+}
+
+/**
+ * Goes on with a walk that left owners to this run: reads what is unread of it, up to today, and owners that are new,
+ * these first. Those that were read in it are due when it is complete. It keeps its beginning, so that watermark and
+ * freshness are those of the owner that was read longest ago, and its days, so that no restatement counts as read
+ * that some owners were not read for.
+ */
+async function goOnInTurn(syncing: Planned, days: Days, begun: Walk, owners: readonly Owner[]) {
+  const byOwner = Map.groupBy(await slicesOfEarlier(syncing, begun), ({ owner }) => owner);
+  const { to: today } = daysThere(days, syncing.clock ?? new Date());
+  const { kind, forced, windowFrom, windowTo } = begun;
+  const window = { field: 'day', from: windowFrom ?? today, to: windowTo ?? today } as const;
+  /** A piece that reached the end of the walk now reaches today; no piece is added, else it would never be complete. */
+  const leftOf = (own: readonly WalkSlice[]): Window | undefined => {
+    const left = own.flatMap(({ state, slice }) => (state === 'unread' && slice.window) || []);
+    const to = left.flatMap((window) => window.to ?? []).reduce(later, window.from);
+    const from = left.flatMap((window) => window.from ?? []).reduce(earlier, to);
+    return span(from, to < window.to ? to : today);
+  };
+  const newFirst = owners.toSorted((a, b) => Number(byOwner.has(a.owner)) - Number(byOwner.has(b.owner)));
+  const fresh = newFirst.flatMap(({ partition, owner }) => {
+    const own = byOwner.get(owner);
+    return slicesOfDays(days, own === undefined ? windowOf(syncing) : leftOf(own), [partition]);
+  });
+  const all = owners.flatMap(({ owner }) => byOwner.get(owner) ?? []);
+  const kept = all.filter(({ state }) => state !== 'unread');
+  return beginWalk({ ...syncing, plan: { kind, forced, window }, begun }, fresh, kept);
 }
 
 /** The days that are due since an unfinished walk began, which are read besides it; a backfill has none. */

@@ -30,8 +30,14 @@ export async function readWalk(of: Omit<WalkRun, 'nestedLists' | 'unread'>): Pro
   const nestedLists = new NestedLists(of, window?.field === 'updated' ? window.from : undefined);
   const walking = { ...of, nestedLists, unread: { count: open.length, ending: 0 } };
   const isAnswered = slices.some(({ state }) => state === 'read');
-  const problems = await new WalkReader(walking, isAnswered).read(open);
+  const reader = new WalkReader(walking, isAnswered);
+  const problems = await reader.read(open);
   if (problems.length > 0) return worst(problems);
+  if (reader.left > 0) {
+    const runs = Math.ceil(slices.length / Math.max(1, open.length - reader.left));
+    const reason = `in turn: ${reader.left} of ${plural(slices.length, 'part')} left to the next runs; all are read within ${plural(runs, 'run')} like this one`;
+    return { status: 'ok', reason };
+  }
   // The last slice closes the walk with its last batch; of two that end at once neither does.
   await lease.transaction((session) => closeIfLast(session, walking));
   return undefined;
@@ -42,6 +48,8 @@ class WalkReader {
   /** Slices whose owner refused them (404, 403), confirmed by a second request. */
   readonly #refused: { readonly open: OpenSlice; readonly error: Missing | Forbidden }[] = [];
   readonly #walking: WalkRun;
+  /** Slices that are left to the next run. */
+  left = 0;
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
 
@@ -60,10 +68,7 @@ class WalkReader {
 
   /** Reads a slice, or cuts it: then gives its parts. An answer in doubt is requested a second time. */
   async #readOrCut(walking: WalkRun, open: OpenSlice): Promise<readonly OpenSlice[]> {
-    const { stream, tally } = walking;
-    const lent = sliceContext(walking, stream, open.sliceId);
-    const expected = open.isPart ? 0 : await stream.requests?.(open.slice, lent);
-    tally.expected += expected ?? 0;
+    if (open.isPart !== true && !(await this.#begins(walking, open))) return [];
     const { parts, count } = await splitIfLarge(walking, open);
     if (parts !== undefined) return parts;
     const refused = this.#refused.find((one) => one.open.owner === open.owner);
@@ -74,6 +79,18 @@ class WalkReader {
     this.#answered ||= end.passes > 0;
     if (end.status === 'partial') this.#problems.push(partialProblem(where(walking.stream, open.slice), end));
     return [];
+  }
+
+  /** Whether a slice is begun in this run: not where the stream has used up its requests. */
+  async #begins(walking: WalkRun, { slice, sliceId }: OpenSlice): Promise<boolean> {
+    const { stream, tally, budget = Number.POSITIVE_INFINITY } = walking;
+    const isSpent = () => Math.max(tally.requests, tally.expected) >= budget;
+    const expected = isSpent() ? 0 : await stream.requests?.(slice, sliceContext(walking, stream, sliceId));
+    // Others may have begun meanwhile.
+    const isLeft = isSpent();
+    if (isLeft) this.left += 1;
+    else tally.expected += expected ?? 1;
+    return !isLeft;
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */

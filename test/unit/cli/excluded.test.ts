@@ -18,10 +18,12 @@ afterAll(async () => {
   await database.drop();
 });
 
-const run = (words: string, exclude = ''): Promise<Ended> => {
+const run = (words: string, exclude = '', rotate = ''): Promise<Ended> => {
   const { url, email, token } = tracker;
   const source = { TRACKER_BASE_URL: url, TRACKER_EMAIL: email, TRACKER_API_TOKEN: token };
-  return tidemark(words, { env: { DATABASE_URL: database.url, ...source, TRACKER_EXCLUDE: exclude } });
+  return tidemark(words, {
+    env: { DATABASE_URL: database.url, ...source, TRACKER_EXCLUDE: exclude, TRACKER_ROTATE: rotate },
+  });
 };
 const rows = async (query: string): Promise<unknown> => (await database.warehouse.pool.query(query)).rows;
 const freshness = (): Promise<unknown> =>
@@ -112,4 +114,13 @@ describe('streams that are left out by configuration', () => {
     const { code, out, err } = await run('sync', exclude);
     expect({ code, said: `${out}${err}`.includes(message) }).toEqual({ code: 2, said: true });
   });
+});
+
+test.each([
+  ['issues:500', 'there is no stream for TRACKER_ROTATE: “issues”'],
+  ['group_members', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
+  ['group_members:0', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
+])('a stream that rotates can, and says with how many requests: not %s', async (rotate, message) => {
+  const { code, out, err } = await run('check', '', rotate);
+  expect({ code, said: `${out}${err}`.includes(message) }).toEqual({ code: 2, said: true });
 });

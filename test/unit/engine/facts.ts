@@ -75,6 +75,8 @@ export interface Lab {
   answer: (slice: Slice, signal: AbortSignal) => void | Promise<void>;
   /** Every slice of facts that was read, as `owner from/to`. */
   readonly asked: string[];
+  /** Requests of facts that a run may send; a slice is one. Undefined: as many as it needs. */
+  budget?: number;
   readonly notes: string[];
   run(options?: { readonly full?: boolean }): Promise<RunReport>;
   backfill(from: string, to: string): Promise<RunReport>;
@@ -222,6 +224,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     lookbackMs: 0,
     createdWindowMs: 0,
     historyStart: at('2026-01-01'),
+    ...(lab.budget !== undefined && { rotate: { facts: lab.budget } }),
   });
   return lab;
 }

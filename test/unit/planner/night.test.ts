@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { estimated, type Sized } from '../../../src/planner/estimate.ts';
+import type { StreamSize } from '../../../src/core/run.ts';
+import { estimated } from '../../../src/planner/estimate.ts';
 import type { Past } from '../../../src/planner/history.ts';
 import { leastSeconds, planNight, type Tonight } from '../../../src/planner/night.ts';
 
-const insights: Sized = {
+const insights: StreamSize = {
   stream: 'insights',
   by: 'days',
   mode: 'restatement',
@@ -16,9 +17,9 @@ const insights: Sized = {
 const tonight = (more: Partial<Tonight> = {}): Tonight => ({
   pipeline: 'ads',
   due: new Date('2026-01-02T02:00:00Z'),
-  inTurn: true,
+  isPart: true,
   perSecond: 0,
-  excludedBy: 'ADS_EXCLUDE',
+  rotatedBy: 'ADS_ROTATE',
   past: undefined,
   streams: [estimated(insights, [])],
   ...more,
@@ -36,28 +37,36 @@ const past: Past = {
 };
 
 test('a night that is too short says what does not fit, by which limit, and what helps', () => {
-  const { fits, findings, pipelines } = planNight([tonight()], 2);
+  const { fits, findings, pipelines } = planNight([tonight()], 2, 1);
   expect(fits).toBe(false);
   expect(pipelines).toMatchObject([
     { requests: 60_000, seconds: 12_000, limit: 'limit of reports: 5 a second' },
   ]);
   expect(findings).toEqual([
     'ads does not fit into the night: it needs 3 h 20 m of 2 h. insights of 100 ad accounts need 3 h 20 m at 5 requests a second.',
-    'What helps ads: leave owners out in turn (ADS_EXCLUDE), or read fewer days again each night, or spread the owners over pipelines with credentials of their own, or ask for a higher limit.',
+    'What helps ads: read owners in turn (ADS_ROTATE=insights:36000), or read fewer days again each night, or leave to CSV reports what they have, too, or spread the owners over pipelines with credentials of their own, or ask for a higher limit.',
   ]);
 });
 
 test('the same night fits where it is longer', () => {
-  expect(planNight([tonight()], 8)).toMatchObject({ fits: true, findings: [] });
+  expect(planNight([tonight()], 8, 1)).toMatchObject({ fits: true, findings: [] });
 });
 
-test('pipelines of nightly begin one after the other, and may be too many together', () => {
-  const { findings, pipelines } = planNight([tonight(), tonight({ pipeline: 'more' })], 5);
+test('parts of nightly that cannot run at once begin one after the other, and may be too many together', () => {
+  const { findings, pipelines } = planNight([tonight(), tonight({ pipeline: 'more' })], 5, 1);
   expect(pipelines.map(({ at }) => at?.toISOString())).toEqual([
     '2026-01-02T02:00:00.000Z',
     '2026-01-02T05:20:00.000Z',
   ]);
-  expect(findings).toEqual([expect.stringContaining('need 6 h 40 m together')]);
+  expect(findings).toEqual([expect.stringContaining('need 6 h 40 m together, 1 at once')]);
+  const both = planNight([tonight(), tonight({ pipeline: 'more' })], 5, 2);
+  expect(both).toMatchObject({ fits: true, pipelines: [{ at: both.pipelines[1]?.at }, {}] });
+});
+
+test('a stream that reads its owners in turn needs its requests of a night, and says how many nights', () => {
+  const turn = { ...insights, budget: 18_000 };
+  expect(estimated(turn, [])).toMatchObject({ requests: 18_000, seconds: 3_600, nights: 4 });
+  expect(planNight([tonight({ streams: [estimated(turn, [])] })], 2, 1)).toMatchObject({ fits: true });
 });
 
 test('what past runs needed counts more than what the source lets expect, and grows with the owners', () => {
@@ -67,13 +76,13 @@ test('what past runs needed counts more than what the source lets expect, and gr
 
 test('a night of few days is not taken for one of many, where the source says what its pieces need', () => {
   const deep: Past = { ...past, slices: 16, expected: 200, requests: 160 };
-  const shallow: Sized = { ...insights, slices: 8, requests: 25 };
+  const shallow: StreamSize = { ...insights, slices: 8, requests: 25 };
   expect(estimated(shallow, [deep])).toMatchObject({ requests: 20, basis: 'past runs' });
 });
 
 test('a stream that was never read like this has no estimate, and is named', () => {
   const boards = { stream: 'boards', by: 'list', mode: 'list', slices: 1 } as const;
-  const [plan] = planNight([tonight({ streams: [estimated(boards, [past])] })], 8).pipelines;
+  const [plan] = planNight([tonight({ streams: [estimated(boards, [past])] })], 8, 1).pipelines;
   expect(plan).toMatchObject({ requests: 0, seconds: null, unknown: ['boards'] });
 });
 

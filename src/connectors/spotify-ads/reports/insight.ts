@@ -1,16 +1,7 @@
 /** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
 import { Refused } from '../../../core/errors.ts';
-import type {
-  Json,
-  Page,
-  ReadSide,
-  Request,
-  Slice,
-  SliceContext,
-  SliceReading,
-  WalkEnd,
-} from '../../../core/stream.ts';
+import type { Json, ReadSide, Request, Slice, SliceContext, SliceReading } from '../../../core/stream.ts';
 import { get, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, accounts, canonicalId, ofAccount } from '../ads.ts';
 import { fieldsOf } from '../metrics.ts';
@@ -93,7 +84,7 @@ const reading = (
     }
   };
   const nameOf = (question: InsightQuestion): string => Object.values(question).join('/');
-  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
+  async function* pages(): SliceReading['pages'] {
     const end = yield* oneByOne(reports, { endpoint, items, nameOf, page }, signal);
     if (strange > 0)
       reports.note(`${endpoint}: ${strange} rows were of other entities than requested; they were left out`);

@@ -94,7 +94,7 @@ function failures({ run, request }: LoadedRun): readonly HtmlPart[] {
   const error = run?.error ?? request?.error;
   const ended = run?.streams.filter(({ status }) => status !== 'running') ?? [];
   const streams = ended.map(({ stream, status, reason, receipt }) => {
-    const said = [status !== 'ok' && reason, receiptProblem(receipt)].filter(Boolean).join('; ');
+    const said = [reason, receiptProblem(receipt)].filter(Boolean).join('; ');
     return said && html`${ui.state(status)} <b>${stream}</b>: ${said}`;
   });
   return [

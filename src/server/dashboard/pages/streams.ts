@@ -65,7 +65,7 @@ export const streamTable = (
       ['Receipt', ({ last }) => ui.orDash(last && receiptCell(last.receipt)), 'wraps wide'],
       ['30 days', (each) => strip(each.stream, days.filter(isOf(each)), now), 'wide'],
       ['Rejects', rejectsLink, 'n'],
-      ['Why', problems, 'wraps'],
+      ['Why', ({ reason }) => reason, 'wraps'],
     ],
     inOrder(streams),
     'No stream is known yet: run a pipeline.',
@@ -94,7 +94,7 @@ export async function streamPage({ db, view, param }: PageRequest): Promise<Dash
 <h1>${stream.stream}</h1><p class="soft">${stream.about}</p>
 ${live(
   'state',
-  html`${ui.notes(problems(stream))}${ui.facts({
+  html`${ui.notes([stream.reason])}${ui.facts({
     State: ui.state(stream.freshness),
     'As of': ui.ago(stream.freshAt, view.now),
     Promise: `at most ${duration(stream.promiseSeconds)} old`,
@@ -114,10 +114,6 @@ ${live('runs', html`<h2>Runs</h2>${figures(past)}${runTable(past, view)}`)}
 <h2>Columns</h2>${columnTable(shape)}`,
   };
 }
-
-const problems = ({ freshness, last, reason }: StreamState): readonly HtmlPart[] => [
-  !(freshness === 'fresh' && last?.status === 'ok') && reason,
-];
 
 function figures(past: readonly history.ReceiptLine[]): Html {
   const ended = past.filter((each) => each.finishedAt !== null).reverse();
