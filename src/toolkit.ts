@@ -5,15 +5,16 @@
 export * as values from './config/values.ts';
 export * as abort from './core/abort.ts';
 export * as dagEngine from './core/dag-engine.ts';
-export * as decimal from './core/decimal.ts';
 export * from './core/exclude.ts';
 export * as format from './core/format.ts';
+export * as decimal from './core/json.ts';
 export * as json from './core/json.ts';
 export * from './core/make-directory.ts';
 export * from './core/memoize-async.ts';
-export * as recordObject from './core/record-object.ts';
-export * as recordParts from './core/record-parts.ts';
-export * as recordReader from './core/record-reader.ts';
+// Three names of one file: it was three.
+export * as recordObject from './core/record.ts';
+export * as recordParts from './core/record.ts';
+export * as recordReader from './core/record.ts';
 export * as recordTable from './core/record-table.ts';
 export * as recordValues from './core/record-values.ts';
 export * as columns from './core/table.ts';

@@ -36,12 +36,7 @@ const grantReader: Verb<ReaderOptions & { name: string }> = async (context, { na
   );
 };
 
-interface ExportFlags {
-  to: string;
-  format: 'parquet' | 'csv';
-  view?: readonly string[];
-  since?: string;
-}
+type ExportFlags = { to: string; format: 'parquet' | 'csv'; view?: readonly string[]; since?: string };
 
 /** Writes the views of `bi` as files. */
 const exportBi: Verb<ExportFlags> = async (context, { to, format, view: views, since }) => {

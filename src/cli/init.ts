@@ -45,9 +45,7 @@ export const init: Verb<InitFlags> = async (context, { source, name, set = [] })
   return print(context, { file, created, pipeline: ours.name, files, check, next }, blocks, check.exitCode);
 };
 
-const pipelinesOf = (
-  files: readonly { readonly definition: PipelineDefinition<Connector> }[],
-): readonly DeclaredPipeline[] =>
+const pipelinesOf = (files: readonly { readonly definition: PipelineDefinition<Connector> }[]) =>
   files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
 
 /** A source that is being set up. */
@@ -148,11 +146,7 @@ async function write(context: Context, dotenv: string, declared: DeclaredPipelin
 }
 
 /** The shipped pipelines that have variables: with a first file of the user's own they are no longer read. */
-const lostOf = (
-  shipped: readonly DeclaredPipeline[],
-  ours: DeclaredPipeline,
-  from: Variables,
-): readonly DeclaredPipeline[] =>
+const lostOf = (shipped: readonly DeclaredPipeline[], ours: DeclaredPipeline, from: Variables) =>
   shipped
     .filter(({ name, source }) => name !== ours.name || source.connector !== ours.source.connector)
     .filter(({ source }) => from.names().some((one) => one.startsWith(`${source.prefix}_`)));

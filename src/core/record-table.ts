@@ -3,9 +3,7 @@
  * `records('github.issues', 'Issues, one row each.', { id: field.id('id', 'Issue id.').key(), author: field.text('user?.login', 'Who opened it.') })`.
  */
 
-import { isObject, type JsonObject, own } from './record-object.ts';
-import { eachPart } from './record-parts.ts';
-import { Reading } from './record-reader.ts';
+import { eachPart, isObject, type JsonObject, own, Reading } from './record.ts';
 import * as values from './record-values.ts';
 import type {
   Json,

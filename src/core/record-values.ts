@@ -5,10 +5,8 @@
  * that Postgres cannot hold: `load/storable-text.ts`.
  */
 
-import { decimalText } from './decimal.ts';
-import { ExactNumber, isJsonNumber } from './json.ts';
-import { isObject, type JsonObject, own } from './record-object.ts';
-import { kindOf, type Reading } from './record-reader.ts';
+import { decimalText, ExactNumber, isJsonNumber } from './json.ts';
+import { isObject, type JsonObject, kindOf, own, type Reading } from './record.ts';
 import type { Json } from './stream.ts';
 import type { Decimal, Integer, JsonText } from './table.ts';
 import { type Instant, parseDay, parseInstant } from './time.ts';

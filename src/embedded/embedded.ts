@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Misconfigured, saidBy } from '../core/errors.ts';
 import { makeDirectory } from '../core/make-directory.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { warehouseSettings } from '../warehouse/settings.ts';
 import { tidyTables } from '../warehouse/upkeep.ts';
-import { type Cluster, lend, make, owner, running, start, stop, textOf } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
+import { lend, make, owner, running, start, stop, textOf, warehouseSettings } from './cluster.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
 import { reaches, unprivileged, usable } from './native.ts';
 
@@ -92,12 +92,7 @@ async function stopIfLast(cluster: Cluster): Promise<void> {
 }
 
 /** Makes and starts what is missing. The result ends `use`. */
-async function open(
-  inside: string,
-  cluster: Cluster,
-  use: Held,
-  options: CompleteOptions,
-): Promise<Embedded> {
+async function open(inside: string, cluster: Cluster, use: Held, options: CompleteOptions) {
   const { data, log } = cluster;
   const password = passwordIn(path.join(inside, 'password'), data);
   await make(cluster, password, options.signal);

@@ -10,16 +10,10 @@ import { Misconfigured } from '../core/errors.ts';
 import { seconds } from '../core/time.ts';
 
 /** The user a server runs as. */
-export interface Identity {
-  readonly uid: number;
-  readonly gid: number;
-}
+export type Identity = Readonly<Record<'uid' | 'gid', number>>;
 
 /** A directory with `bin/`, `lib/` and `share/` of one Postgres version, e.g. `18.4.0-beta.17`. */
-export interface Native {
-  readonly directory: string;
-  readonly version: string;
-}
+export type Native = Readonly<Record<'directory' | 'version', string>>;
 
 const instead = 'set DATABASE_URL to a Postgres 14 or newer of your own';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { BadData, Transient } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
-import { unlessBad } from '../core/record-parts.ts';
+import { unlessBad } from '../core/record.ts';
 import type { Json, Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import type { Session } from '../load/session.ts';

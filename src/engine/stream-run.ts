@@ -18,12 +18,7 @@ type AwaitStreams = (names: readonly string[]) => Promise<void>;
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Throws only
  * what ends the run.
  */
-export const runStream = (
-  run: Run,
-  stream: Stream,
-  request: SyncRequest,
-  ready: AwaitStreams,
-): Promise<void> =>
+export const runStream = (run: Run, stream: Stream, request: SyncRequest, ready: AwaitStreams) =>
   inRun(run, stream, async (of) => {
     try {
       const problem = await read(of, request);

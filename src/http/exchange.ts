@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { orStopped } from '../core/abort.ts';
 import { TooLarge, UnexpectedContent } from '../core/errors.ts';
+import type { Answer } from '../core/stream.ts';
 import type { Headers } from './headers.ts';
 import type { SizeLimits, Timeouts } from './http-options.ts';
 
@@ -18,11 +19,7 @@ export interface Sent {
 }
 
 /** What came back, complete and decompressed. */
-export interface Received {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly raw: Buffer;
-}
+export type Received = Pick<Answer, 'status' | 'headers' | 'raw'>;
 
 /** A deadline of ours passed. */
 export class Late extends Error {}

@@ -34,10 +34,7 @@ export const usedUpMs = (headers: Headers, wallMs: number): number | undefined =
 };
 
 /** The distance that requests are to keep, and for how long. */
-export interface Pace {
-  readonly spacingMs: number;
-  readonly forMs: number;
-}
+export type Pace = Readonly<Record<'spacingMs' | 'forMs', number>>;
 
 /** Without numbers. */
 const pace = { spacingMs: 100, forMs: 10_000 };
@@ -59,11 +56,7 @@ export const paceOf = (headers: Headers, wallMs: number): Pace | undefined => {
 };
 
 /** What is left of a limit. */
-interface RemainingLimit {
-  readonly limit?: number | undefined;
-  readonly remaining?: number | undefined;
-  readonly resetMs?: number | undefined;
-}
+type RemainingLimit = Partial<Record<'limit' | 'remaining' | 'resetMs', number | undefined>>;
 
 const natural = (text: string | undefined): number | undefined =>
   text !== undefined && /^\s*\d{1,15}\s*$/.test(text) ? Number(text) : undefined;

@@ -1,7 +1,7 @@
 /** A server's own words for an error, made fit for a log line. */
 
 import { parseJson } from '../core/json.ts';
-import { isObject } from '../core/record-object.ts';
+import { isObject } from '../core/record.ts';
 import type { Headers } from './headers.ts';
 
 /** Takes secrets and control characters out of foreign text. */

@@ -1,6 +1,5 @@
-import { decimalText } from '../core/decimal.ts';
 import { BadData } from '../core/errors.ts';
-import { storableJson } from '../core/json.ts';
+import { decimalText, storableJson } from '../core/json.ts';
 import type { ColumnType, Value } from '../core/table.ts';
 import { daysSince1970 } from '../core/time.ts';
 

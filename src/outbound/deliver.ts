@@ -29,11 +29,7 @@ interface Pending {
 }
 
 /** Sends what is due. Several processes may do it at once: each message is held by one. */
-export async function deliver(
-  db: Warehouse['db'],
-  channels: readonly Channel[],
-  signal: AbortSignal,
-): Promise<void> {
+export async function deliver(db: Warehouse['db'], channels: readonly Channel[], signal: AbortSignal) {
   for (const channel of channels) while (!signal.aborted && (await deliverOne(db, channel, signal)));
 }
 

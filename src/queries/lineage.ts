@@ -31,12 +31,7 @@ interface LineageSlice extends Omit<BadSlice, 'status' | 'error'> {
   readonly finishedAt: Date | null;
 }
 
-interface LineageSource {
-  readonly name: string;
-  readonly stream: string;
-  readonly endpoint: string;
-  readonly baseUrl: string;
-}
+type LineageSource = Readonly<Record<'name' | 'stream' | 'endpoint' | 'baseUrl', string>>;
 
 type LineageRow = Lineage['row'];
 
@@ -177,11 +172,7 @@ async function childrenOf(db: Db, table: SourceTable, id: string): Promise<Linea
 }
 
 /** The stream that wrote, else the one that lands in the table, else the one that lands in the table this one's rows belong to. */
-async function sourceOf(
-  db: Db,
-  table: SourceTable,
-  wrote: string | undefined,
-): Promise<LineageSource | null> {
+async function sourceOf(db: Db, table: SourceTable, wrote: string | undefined) {
   const found = await query(db)<LineageSource & { readonly target: string }>`
     select src.name, s.stream, s.target, s.endpoint, src.base_url
     from ops.streams s join ops.sources src using (source_id)

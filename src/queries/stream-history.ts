@@ -42,12 +42,7 @@ const countedUpTo = 1_000_000;
  * estimate (`exact: false`) is of the rows of all pipelines.
  */
 export async function rowCount(db: Db, table: TableName, pipeline: string, exactly = false) {
-  type TableEstimate = {
-    readonly estimate: number;
-    readonly isShared: boolean;
-    readonly tombstones: boolean;
-  };
-  const [about] = await query(db)<TableEstimate>`
+  const [about] = await query(db)<{ estimate: number; isShared: boolean; tombstones: boolean }>`
     select c.reltuples::float8 as estimate, (
         select count(distinct source_id) > 1 from ops.streams where target = n.nspname || '.' || c.relname) as is_shared,
       exists (select from pg_attribute a

@@ -16,7 +16,7 @@ export async function* mergeConcurrent<S, T>(
   using scope = abortedAtEnd(signal, 'the rest is not wanted');
   const waiting = starts[Symbol.iterator]();
   const streams = new Set<AsyncGenerator<T, unknown, void>>();
-  const arrived: Arrived<T>[] = [];
+  const arrived: { stream: AsyncGenerator<T, unknown, void>; result: IteratorResult<T, unknown> }[] = [];
   let failed: { readonly error: unknown } | undefined;
   // Not a race of their promises: each round would hang on every stream that is slow, and hold what it brought until that one arrives.
   let news = Promise.withResolvers<void>();
@@ -58,21 +58,15 @@ export async function* mergeConcurrent<S, T>(
   }
 }
 
-interface Arrived<T> {
-  readonly stream: AsyncGenerator<T, unknown, void>;
-  readonly result: IteratorResult<T, unknown>;
-}
+export type StreamLimit = ReturnType<typeof streamLimit>;
 
-/** The items of a stream, which is opened when its turn comes. Throws the signal's reason while it waits. */
-export type StreamLimit = <T>(
-  open: () => AsyncGenerator<T, unknown, void>,
-  signal: AbortSignal,
-) => AsyncGenerator<T, void, void>;
-
-/** At most `most` open streams over all readers, first come, first served: each holds pages in memory. A stream that is left early makes room. */
-export function streamLimit(most: number): StreamLimit {
+/**
+ * At most `most` open streams over all readers, first come, first served: each holds pages in memory. A stream that is left early makes room.
+ * Gives the items of a stream, which is opened when its turn comes; throws the signal's reason while it waits.
+ */
+export function streamLimit(most: number) {
   const slot = semaphore(most);
-  return async function* limited(open, signal) {
+  return async function* limited<T>(open: () => AsyncGenerator<T, unknown, void>, signal: AbortSignal) {
     using _slot = await slot(signal);
     yield* open();
   };

@@ -1,8 +1,7 @@
 /** The state of a walk: records seen, whether the pages join, and which page comes next. No input or output. */
 
 import { saidBy, TidemarkError, UnexpectedContent } from '../core/errors.ts';
-import { isObject } from '../core/record-object.ts';
-import { kindOf } from '../core/record-reader.ts';
+import { isObject, kindOf } from '../core/record.ts';
 import type { Answer, Json, Next, Page, PageWalk, Paging, Request, WalkEnd } from '../core/stream.ts';
 import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
@@ -135,9 +134,7 @@ export class PageWalker {
     if (total === undefined) return;
     if (this.#total !== undefined && total > this.#total)
       this.#loopGuard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
-    if (this.#head.is === 'unseen' && total !== this.#total) {
-      this.#gap = true;
-    }
+    if (this.#head.is === 'unseen' && total !== this.#total) this.#gap = true;
     this.#total = total;
   }
 

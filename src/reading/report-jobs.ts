@@ -43,10 +43,7 @@ const defaultJobLimits = {
 type JobLimits = Readonly<typeof defaultJobLimits>;
 
 /** A job that is ready, and where its result is. */
-export interface Ready {
-  readonly id: string;
-  readonly address: string;
-}
+export type Ready = Readonly<Record<'id' | 'address', string>>;
 
 /**
  * Waits for the slice's job: the one that the ledger knows, else a new one. A job that failed, expired, is not known to the source or is too old

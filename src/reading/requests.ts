@@ -2,9 +2,7 @@
 
 import { BadData, Missing, Redirected, UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
-import { isObject, names, own } from '../core/record-object.ts';
-import { unlessBad } from '../core/record-parts.ts';
-import { kindOf } from '../core/record-reader.ts';
+import { isObject, kindOf, names, own, unlessBad } from '../core/record.ts';
 import type { Http, Json, Request, Windows } from '../core/stream.ts';
 import { parseInstant } from '../core/time.ts';
 

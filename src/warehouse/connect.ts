@@ -6,9 +6,8 @@ import pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
-import { targetOf } from './routes.ts';
+import { OtherServer, targetOf, Way } from './routes.ts';
 import { prepareSession } from './session.ts';
-import { OtherServer, Way } from './way.ts';
 import { withRetry } from './with-retry.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */

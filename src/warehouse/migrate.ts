@@ -93,7 +93,7 @@ async function inOwnTransaction<T>(
  * Makes all stored facts anew, from what the warehouse holds. Takes up to a minute for 200,000 issues; runs that load issues wait meanwhile.
  */
 export const rebuildFacts = (warehouse: Warehouse, signal?: AbortSignal): Promise<void> =>
-  inOwnTransaction(warehouse, signal, (trx) => run(trx, factsIn(ownFolder), isRebuild));
+  inOwnTransaction(warehouse, signal, (trx) => run(trx, factsIn(ownFolder).filter(isRebuild)));
 
 /**
  * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
@@ -105,28 +105,18 @@ export const pending = async (
   options: MigrateOptions = {},
 ): Promise<readonly string[]> => namesOf((await planOf(db, tables, options)).outdated);
 
-/** What has to be applied. */
-interface Plan {
-  /** Steps in order, then tables, then views, each after those that it reads. */
-  readonly outdated: readonly SchemaDefinition[];
-  readonly views: readonly SchemaDefinition[];
-  readonly facts: readonly SchemaDefinition[];
-  /** Views of an earlier version, by name. */
-  readonly former: readonly string[];
-  /** Whether an earlier migration applied a definition of that name. */
-  readonly isApplied: (definition: SchemaDefinition) => boolean;
-  readonly version: string;
-}
-
 const namesOf = (definitions: readonly SchemaDefinition[]): readonly string[] => [
   ...new Set(definitions.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
 ];
 
-async function planOf(
-  db: Warehouse['db'],
-  tables: readonly DeclaredTable[],
-  options: MigrateOptions,
-): Promise<Plan> {
+/** What has to be applied. */
+type Plan = Awaited<ReturnType<typeof planOf>>;
+
+/**
+ * `outdated`: steps in order, then tables, then views, each after those that it reads. `former`: views of an earlier version, by name. `isApplied`:
+ * whether an earlier migration applied a definition of that name.
+ */
+async function planOf(db: Warehouse['db'], tables: readonly DeclaredTable[], options: MigrateOptions) {
   const { folder = ownFolder, version = ownVersion(), settings } = options;
   const views = viewsIn(new URL('views/', folder));
   const facts = factsIn(folder);
@@ -148,7 +138,8 @@ async function planOf(
   const outdated = wanted.filter(({ kind, name, hash }) =>
     kind === 'step' ? !applied.has(name) : applied.get(name) !== hash,
   );
-  return { outdated, views, facts, former, isApplied: ({ name }) => applied.has(name), version };
+  const isApplied = ({ name }: SchemaDefinition): boolean => applied.has(name);
+  return { outdated, views, facts, former, isApplied, version };
 }
 
 const ownFolder = new URL('../../migrations/', import.meta.url);
@@ -215,7 +206,11 @@ async function apply(trx: Warehouse['db'], plan: Plan): Promise<readonly string[
     await sql.raw(isApplied(definition) && extension ? extension() : text).execute(trx);
   }
   const areOutdated = outdated.some(({ kind }) => kind === 'fact');
-  if (areOutdated) await run(trx, facts, (fact) => !isRebuild(fact));
+  if (areOutdated)
+    await run(
+      trx,
+      facts.filter((fact) => !isRebuild(fact)),
+    );
   for (const { kind, name, hash } of outdated)
     await sql`insert into ops.definitions values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
       do update set (hash, version, applied_at) = (excluded.hash, excluded.version, now())`.execute(trx);
@@ -223,7 +218,7 @@ async function apply(trx: Warehouse['db'], plan: Plan): Promise<readonly string[
   // They depend on the settings that they name.
   const isNamed = ({ kind, name }: SchemaDefinition) =>
     kind === 'setting' && facts.some(({ text }) => text.includes(name));
-  if (areOutdated || outdated.some(isNamed)) await run(trx, facts, isRebuild);
+  if (areOutdated || outdated.some(isNamed)) await run(trx, facts.filter(isRebuild));
   return namesOf(outdated);
 }
 
@@ -232,12 +227,8 @@ const factsIn = (folder: URL): readonly SchemaDefinition[] => filesIn(new URL('f
 /** The file that makes all facts anew. */
 const isRebuild = ({ name }: SchemaDefinition): boolean => name === 'rebuild';
 
-async function run(
-  trx: Warehouse['db'],
-  from: readonly SchemaDefinition[],
-  isWanted: (one: SchemaDefinition) => boolean,
-) {
-  for (const { text } of from.filter(isWanted)) await sql.raw(text).execute(trx);
+async function run(trx: Warehouse['db'], definitions: readonly SchemaDefinition[]) {
+  for (const { text } of definitions) await sql.raw(text).execute(trx);
 }
 
 /** `create schema if not exists` needs the right to create one also where it exists. */
@@ -277,7 +268,10 @@ async function applyViews(trx: Warehouse['db'], { outdated, views, former, isApp
     for (const { text } of views) await create(text).execute(trx);
   }
   // It makes the comments of columns that several views have.
-  await run(trx, views, ({ name }) => name === 'ops.meanings');
+  await run(
+    trx,
+    views.filter(({ name }) => name === 'ops.meanings'),
+  );
   if (generated.length > 0)
     await sql`select ops.make_issues_wide(source_id) from ops.issues_wide_views`.execute(trx);
   for (const grant of grants) await sql.raw(grant).execute(trx);

@@ -1,14 +1,6 @@
 /** What an error of Postgres or of the way to it means to the person who must do something about it. */
 import pg from 'pg';
-import {
-  AuthFailed,
-  codeOf,
-  Misconfigured,
-  saidBy,
-  TidemarkError,
-  Unreachable,
-  WarehouseFull,
-} from '../core/errors.ts';
+import * as errors from '../core/errors.ts';
 
 /**
  * Codes of a server that is down, starting or full, and of a network with a bad moment. SQLSTATEs (manual of Postgres, appendix A):
@@ -23,13 +15,13 @@ const passingMessage = /^Connection terminated|^timeout exceeded when trying to 
 
 /** What was said; of a server's error with its SQLSTATE, by which it is known in every language. */
 export const wordsOf = (error: unknown): string =>
-  error instanceof pg.DatabaseError ? `${error.message}, SQLSTATE ${error.code}` : saidBy(error);
+  error instanceof pg.DatabaseError ? `${error.message}, SQLSTATE ${error.code}` : errors.saidBy(error);
 
 /** True if trying again may help. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isPassing);
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error) ?? '';
+  const code = errors.codeOf(error) ?? '';
   // ENOENT: the unix socket of a server that has not started yet.
   const hasNoSocket = code === 'ENOENT' && Reflect.get(error, 'syscall') === 'connect';
   return passingCodes.has(code) || hasNoSocket || passingMessage.test(error.message);
@@ -43,17 +35,19 @@ export const readOnly = '25006';
 export const diskFull = '53100';
 
 /** True if the server answers and nothing can be written there. */
-export const isUnwritable = (error: unknown): boolean => [readOnly, diskFull].includes(codeOf(error) ?? '');
+export const isUnwritable = (error: unknown): boolean =>
+  [readOnly, diskFull].includes(errors.codeOf(error) ?? '');
 
 /** Codes of Node and OpenSSL. */
 const certificate = /^\S*(CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL)/;
 
 /** True if the same server may be reached with TLS, or without it: it has none, its certificate is not accepted, or it refuses such a line. */
 export const isOfLine = (error: unknown): boolean =>
-  /^(28000|EPROTO)/.test(codeOf(error) ?? '') ||
-  certificate.test(codeOf(error) ?? '') ||
-  /SSL connection/.test(saidBy(error));
+  /^(28000|EPROTO)/.test(errors.codeOf(error) ?? '') ||
+  certificate.test(errors.codeOf(error) ?? '') ||
+  /SSL connection/.test(errors.saidBy(error));
 
+const { AuthFailed, Misconfigured } = errors;
 type LoginErrorClass = typeof AuthFailed | typeof Misconfigured;
 
 /** What to do about a refused login, by its code or by pg's own words; the first that matches counts. */
@@ -78,27 +72,28 @@ const refusals: readonly (readonly [match: RegExp, kind: LoginErrorClass, what: 
 
 /** The error for what trying again does not help. */
 export function refusal(error: unknown, address: string): unknown {
-  if (error instanceof TidemarkError) return error;
+  if (error instanceof errors.TidemarkError) return error;
   const facts = { cause: error };
   const said = wordsOf(error);
-  if (codeOf(error) === diskFull) return full(said, facts);
+  if (errors.codeOf(error) === diskFull) return full(said, facts);
   if (error instanceof URIError)
     return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
-  const [, Kind, what] = refusals.find(([match]) => match.test(`${codeOf(error) ?? ''} ${said}`)) ?? [];
+  const [, Kind, what] =
+    refusals.find(([match]) => match.test(`${errors.codeOf(error) ?? ''} ${said}`)) ?? [];
   return Kind ? new Kind(`${address}: ${what} (${said})`, facts) : error;
 }
 
 /** The error for a server whose disk is full, by its own words. */
-export const full = (said: string, facts: ErrorOptions): WarehouseFull =>
-  new WarehouseFull(
+export const full = (said: string, facts: ErrorOptions): errors.WarehouseFull =>
+  new errors.WarehouseFull(
     `the disk of the warehouse is full (${said}): make room there; what was committed stays, and the next run goes on`,
     facts,
   );
 
 /** The error for what did not come up in time. */
-export const unreachable = (error: unknown, address: string): Unreachable => {
+export const unreachable = (error: unknown, address: string): errors.Unreachable => {
   const said = wordsOf(error instanceof AggregateError ? error.errors[0] : error);
-  return new Unreachable(
+  return new errors.Unreachable(
     `the warehouse at ${address} cannot be reached (${said}): is it running, and is DATABASE_URL right?`,
     { cause: error },
   );

@@ -1,4 +1,7 @@
-/** The ways to the warehouse that a connection string names: each of its hosts, with TLS and without it as `sslmode` says. */
+/**
+ * The ways to the warehouse that a connection string names: each of its hosts, with TLS and without it as `sslmode` says; and which of them new
+ * connections take: the one that worked last, and after a failure the next one.
+ */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,6 +9,7 @@ import tls from 'node:tls';
 import type pg from 'pg';
 import { AuthFailed, saidBy } from '../core/errors.ts';
 import { type Conninfo, conninfoOf, encode, wrong } from './conninfo.ts';
+import { isOfLine, isPassing } from './pg-errors.ts';
 
 type Env = NodeJS.ProcessEnv;
 
@@ -21,17 +25,11 @@ export interface Route {
   readonly demand: string;
 }
 
-/** A server's name or address, or the directory of its socket. */
-interface HostAndPort {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** What a connection string says, with the variables PG… and the files that libpq reads. */
 export interface Target {
   /** In the order in which libpq tries them. */
   readonly routes: readonly [Route, ...Route[]];
-  readonly places: readonly HostAndPort[];
+  readonly places: ReturnType<typeof placesOf>;
   /** `host:port/database`, several hosts separated by commas; fit for logs. */
   readonly address: string;
   readonly info: Conninfo;
@@ -94,7 +92,8 @@ export function targetOf(text: string, env: Env = process.env): Target {
 /** Where packaged servers of Linux have their sockets, and where Postgres itself has them. */
 const sockets = ['/var/run/postgresql', '/tmp'] as const;
 
-function placesOf({ host: hosts = '', port: ports = '' }: Conninfo): readonly HostAndPort[] {
+/** Each server's name or address, or the directory of its socket, with its port. */
+function placesOf({ host: hosts = '', port: ports = '' }: Conninfo) {
   const names = hosts.split(',');
   const numbers = ports.split(',');
   if (numbers.length !== 1 && numbers.length !== names.length)
@@ -168,4 +167,40 @@ export function urlFor({ places, info }: Target, user: string, password: string)
   for (const name of ['sslmode', 'sslrootcert', 'target_session_attrs'])
     if (info[name] !== undefined) url.searchParams.set(name, info[name]);
   return url.href.replace('@host/', `@${hosts}/`);
+}
+
+/** A server whose session is not what `target_session_attrs` asks for. */
+export class OtherServer extends Error {}
+
+/** A route failed, and another one is taken from now on: trying again helps. */
+class OtherRoute extends Error {
+  /** sqlclient_unable_to_establish_sqlconnection, which passes. */
+  readonly code = '08001';
+}
+
+export class Way {
+  readonly #routes: readonly [Route, ...Route[]];
+  current: Route;
+
+  constructor(routes: readonly [Route, ...Route[]]) {
+    this.#routes = routes;
+    this.current = routes[0];
+  }
+
+  /** The error to throw where a route failed so. If another one may do, it is taken from now on; after the last comes the first. */
+  after(failed: Route, error: unknown): unknown {
+    const next = this.#next(failed, error) ?? failed;
+    if (next === failed) return error;
+    if (this.current === failed) this.current = next;
+    return new OtherRoute(saidBy(error), { cause: error });
+  }
+
+  /** With or without TLS it may work on the same host; a host that is away, or is another server than wanted, leaves the others. */
+  #next(failed: Route, error: unknown): Route | undefined {
+    const rest = this.#routes.slice(this.#routes.indexOf(failed) + 1);
+    const isSame = ({ address, demand }: Route) => address === failed.address && demand === failed.demand;
+    if (isOfLine(error)) return rest.find(isSame);
+    const isOfHost = isPassing(error) || error instanceof OtherServer;
+    return isOfHost ? (rest.find((route) => !isSame(route)) ?? this.#routes[0]) : undefined;
+  }
 }

@@ -3,9 +3,7 @@
 import { standingOf } from '../../core/dag-engine.ts';
 import { BadData } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
-import { type JsonObject, own } from '../../core/record-object.ts';
-import { unlessBad } from '../../core/record-parts.ts';
-import type { Reading } from '../../core/record-reader.ts';
+import { type JsonObject, own, type Reading, unlessBad } from '../../core/record.ts';
 import { kind } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
 import type { Json } from '../../core/stream.ts';

@@ -2,7 +2,7 @@
 
 import { Missing } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
-import { isObject, type JsonObject } from '../../core/record-object.ts';
+import { isObject, type JsonObject } from '../../core/record.ts';
 import type { SourceColumn } from '../../core/record-table.ts';
 import type { Json, KeySet, Page, SliceContext, Stream, WalkEnd, Window } from '../../core/stream.ts';
 import type { ColumnType } from '../../core/table.ts';
@@ -202,16 +202,12 @@ const memberOf = (column: string): string =>
   (tables.dagRuns.declared[column] as Partial<SourceColumn> | undefined)?.members?.[0] ?? column;
 
 /** Rows as runs without steps, from these columns; what is null in the row is absent. */
-const storedRuns = async (
-  context: SliceContext,
-  names: readonly string[],
-  set: Partial<KeySet>,
-): Promise<readonly DagRunRecord[]> => {
+const storedRuns = async (context: SliceContext, names: readonly string[], set: Partial<KeySet>) => {
   const types: Readonly<Record<string, ColumnType>> = tables.dagRuns.columns;
   const columns = Object.fromEntries(names.map((name) => [memberOf(name), name]));
   const rows = await context.keys({ ...set, table: 'workflow.dag_runs', columns });
   const parsed = ([member, text]: [string, string]) => [member, parse(types[columns[member] ?? ''], text)];
-  return rows.map((row) => Object.fromEntries(Object.entries(row).map(parsed)));
+  return rows.map((row): DagRunRecord => Object.fromEntries(Object.entries(row).map(parsed)));
 };
 
 /** What is kept of an earlier try. */

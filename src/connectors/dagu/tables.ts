@@ -3,7 +3,7 @@
  * OpenAPI (1.30.2, 2.6.5 and 2.15), with those that transform.ts makes under the names of their columns.
  */
 
-import { isObject } from '../../core/record-object.ts';
+import { isObject } from '../../core/record.ts';
 import { field, from, records } from '../../core/record-table.ts';
 import * as core from '../../core/table.ts';
 import { instant, standingIn, stateIn, text } from './fields.ts';

@@ -1,8 +1,7 @@
 /** DAGs, runs and steps of Dagu to rows (tables.ts). dialects/ makes its records of what other engines say. */
 
 import type { EngineRun } from '../../core/dag-engine.ts';
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
-import { kindOf, Reading } from '../../core/record-reader.ts';
+import { isObject, type JsonObject, kindOf, own, Reading } from '../../core/record.ts';
 import { transformOf } from '../../core/record-table.ts';
 import { keyText } from '../../core/record-values.ts';
 import type { Json, Transform } from '../../core/stream.ts';

@@ -5,8 +5,7 @@
  */
 
 import * as errors from '../../core/errors.ts';
-import { isObject, own as memberOf } from '../../core/record-object.ts';
-import { unlessBad } from '../../core/record-parts.ts';
+import { isObject, own as memberOf, unlessBad } from '../../core/record.ts';
 import type { Http, Json, Page, PageWalk, SliceReading, Transform, WalkEnd } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { readingOf } from '../../reading/open-reading.ts';

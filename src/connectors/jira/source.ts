@@ -12,11 +12,11 @@ import type { HttpOptions } from '../../http/http-options.ts';
 import type { Opened } from '../connector.ts';
 import { askAccount } from './account.ts';
 import { advice } from './advice.ts';
+import { histories, worklogLists } from './bulk-lists.ts';
 import { trackerHttp } from './client.ts';
 import type { TrackerConfig } from './config.ts';
 import { findServer, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
-import { histories } from './histories.ts';
 import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch, type Search } from './search.ts';
@@ -25,7 +25,6 @@ import * as platform from './streams/platform.ts';
 import type { Tracker } from './streams/stream.ts';
 import type { OwnFields } from './transform/field-catalogue.ts';
 import { issueMapper } from './transform/issue.ts';
-import { worklogLists } from './worklogs.ts';
 
 /** What opening a tracker takes. */
 export interface TrackerSettings

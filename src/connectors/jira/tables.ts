@@ -3,8 +3,7 @@
  * members that no column holds.
  */
 
-import { isObject, type JsonObject, own, wordOf } from '../../core/record-object.ts';
-import type { Reading } from '../../core/record-reader.ts';
+import { isObject, type JsonObject, own, type Reading, wordOf } from '../../core/record.ts';
 import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
 import { field, from, person, plain, readable } from './columns.ts';

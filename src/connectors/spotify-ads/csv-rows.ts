@@ -3,10 +3,9 @@
  * repeat all names and the day are numbered by `occurrence`.
  */
 
-import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
-import { isJsonNumber } from '../../core/json.ts';
-import { Reading, shown } from '../../core/record-reader.ts';
+import { isJsonNumber, isPlainDecimal } from '../../core/json.ts';
+import { Reading, shown } from '../../core/record.ts';
 import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
@@ -220,14 +219,7 @@ const checkNumbers = (line: Line, { currency }: Filling): void => {
 };
 
 /** Puts a cell that is not empty into the row. True where it holds a number that is written as no machine would. */
-const fill = (
-  r: Reading,
-  row: Filling,
-  numbers: Numbers,
-  at: CsvColumn,
-  line: Line,
-  cell: string,
-): boolean => {
+const fill = (r: Reading, row: Filling, numbers: Numbers, at: CsvColumn, line: Line, cell: string) => {
   const { header, is, column = '', metric } = at;
   if (metric?.flag !== undefined && cell === hiddenCell) row[metric.flag] = true;
   else if (is === 'rate' && isPlainDecimal(cell)) row[column] = cell;

@@ -5,8 +5,7 @@
  * contract.
  */
 
-import { type JsonObject, own } from '../../core/record-object.ts';
-import type { Reading } from '../../core/record-reader.ts';
+import { type JsonObject, own, type Reading } from '../../core/record.ts';
 import { field, from, readerOf } from '../../core/record-table.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
@@ -50,7 +49,7 @@ const versions = (noun: string, what: string, columns: readonly string[]) => ({
 /** The comment of `_first_synced_at`. */
 const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
-/** What lists show is listed. A row that reports name alone is made after they were loaded (after-load.ts). */
+/** What lists show is listed. A row that reports name alone is made after they were loaded (streams.ts, `unlistedEntities`). */
 const is_listed = from(
   columns.bool('False where no list has shown it: its name and parent come from reports.').default('true'),
   '',

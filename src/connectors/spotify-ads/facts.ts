@@ -2,8 +2,7 @@
  * Rows of aggregate and insight reports: their tables and the transforms that fill them. Days and hours are UTC, as the platform's reports are.
  * CSV reports: csv-rows.ts.
  */
-import { isObject, own } from '../../core/record-object.ts';
-import { Reading } from '../../core/record-reader.ts';
+import { isObject, own, Reading } from '../../core/record.ts';
 import { field, from, readerOf } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
 import type { LoadSide, Slice, Transform } from '../../core/stream.ts';

@@ -1,8 +1,7 @@
 /** Columns that are read in the platform's own ways, and its entities: see `core/record-table.ts`. */
 
 import { ExactNumber } from '../../core/json.ts';
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
-import type { Reading } from '../../core/record-reader.ts';
+import { isObject, type JsonObject, own, type Reading } from '../../core/record.ts';
 import { kind, type RecordTableOptions, type readerOf, readInto, records } from '../../core/record-table.ts';
 import * as values from '../../core/record-values.ts';
 import type { Json, LoadSide, Mapped } from '../../core/stream.ts';

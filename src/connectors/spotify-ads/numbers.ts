@@ -2,11 +2,10 @@
  * The numbers of report rows. A number is stored exactly or its row is rejected; one that is absent is null, never 0; one that the platform
  * hides (-5: 1 to 4 conversions) is null with a flag. Only amounts finer than a millionth are rounded, and the exact one is kept.
  */
-import { decimalText } from '../../core/decimal.ts';
+
 import { BadData } from '../../core/errors.ts';
-import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
-import { isObject, own, put } from '../../core/record-object.ts';
-import { kindOf, type Reading } from '../../core/record-reader.ts';
+import { decimalText, ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
+import { isObject, kindOf, own, put, type Reading } from '../../core/record.ts';
 import type { Json } from '../../core/stream.ts';
 import type { Value } from '../../core/table.ts';
 import { type Metric, metricsOf, type ReportKind } from './metrics.ts';

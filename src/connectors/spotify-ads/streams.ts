@@ -1,8 +1,7 @@
 /** All streams of the ads platform, in the order in which they are read. */
 
-import type { Days, LoadSide, ReadSide, Stream } from '../../core/stream.ts';
+import type { Afterwards, Days, LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import { type Ads, accountOf, accounts, ofAccount } from './ads.ts';
-import * as afterLoad from './after-load.ts';
 import { adAccounts, adSets } from './by-id.ts';
 import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
@@ -79,6 +78,35 @@ const entityStreams = (ads: Ads): readonly Stream[] => {
   ];
 };
 
+// Statements that run in the warehouse after report rows have been loaded.
+
+/**
+ * Marks the rows that are older than everything that is read again: the platform is not expected to restate them. A final row stays final when
+ * a backfill reads it again; what that changes is in the table of revisions.
+ */
+const final = (table: string, isOlder: string): Afterwards => ({
+  sql: `update ${table} set is_final = true
+    where source_id = $1::smallint and not is_final and $2::bigint is not null and ${isOlder}`,
+});
+
+/** `back`: the longest restatement in days. */
+const firstDay = (back: number): string =>
+  `(date_trunc('day', $3::timestamptz at time zone 'UTC') - interval '${back} days')`;
+
+export const finalDaily = (back: number): Afterwards =>
+  final('ads.report_daily', `day < ${firstDay(back)}::date`);
+export const finalHourly = (back: number): Afterwards =>
+  final('ads.report_hourly', `hour_start < ${firstDay(back)} at time zone 'UTC'`);
+
+/** A function of `migrations/facts/8_ads.sql`, which says there what it does. */
+const calling = (name: string): string =>
+  `select * from ads.${name}($1::smallint, $2::bigint, $3::timestamptz)`;
+
+export const absurdPrices: Afterwards = { sql: calling('absurd_prices') };
+export const unlistedEntities: Afterwards = { sql: calling('add_unlisted'), evenInPart: true };
+export const levelGaps: Afterwards = { sql: calling('level_gaps') };
+export const totalGaps: Afterwards = { sql: calling('total_gaps'), evenInPart: true };
+
 export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
   ...entityStreams(ads),
   ...reportStreams(reports),
@@ -87,10 +115,9 @@ export const adsStreams = (ads: Ads, reports: Reports): readonly Stream[] => [
 /** Facts: a day that is read again is replaced as a whole. */
 const reportStreams = (reports: Reports): readonly Stream[] => {
   const longest = (reread: Days['reread']): number => Math.max(...reread.map(({ back }) => back));
-  const { absurdPrices, unlistedEntities, levelGaps, totalGaps } = afterLoad;
-  const finalDays = afterLoad.finalDaily(longest(reports.days.reread));
+  const finalDays = finalDaily(longest(reports.days.reread));
   const afterDays = [finalDays, absurdPrices, unlistedEntities, levelGaps];
-  const afterHours = [afterLoad.finalHourly(longest(hourlyReread(reports)))];
+  const afterHours = [finalHourly(longest(hourlyReread(reports)))];
   const { perSecond } = reports;
   const streams: readonly Stream[] = [
     { ...reportDaily(reports), ...daily, absent: 'delete', afterwards: afterDays },

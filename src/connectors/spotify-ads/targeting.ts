@@ -1,9 +1,7 @@
 /** The parts of an ad set that become rows of their own: targeting, frequency caps and placements. */
 
-import { decimalText } from '../../core/decimal.ts';
-import { ExactNumber } from '../../core/json.ts';
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
-import type { Reading } from '../../core/record-reader.ts';
+import { decimalText, ExactNumber } from '../../core/json.ts';
+import { isObject, type JsonObject, own, type Reading } from '../../core/record.ts';
 import { field, readerOf } from '../../core/record-table.ts';
 import { keyText, list, object } from '../../core/record-values.ts';
 import type { Json, Mapped } from '../../core/stream.ts';

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
-import { unlessBad } from '../../core/record-parts.ts';
+import { unlessBad } from '../../core/record.ts';
 import type { Json, Mapped, Page, Slice, SliceReading } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject, RejectPart } from '../../load/batch.ts';

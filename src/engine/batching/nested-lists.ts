@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { BadData, Forbidden, Missing, Transient } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import { unlessBad } from '../../core/record-parts.ts';
+import { unlessBad } from '../../core/record.ts';
 import type { BadPart, Mapped, PageWalk } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import type { BadBytes, Batch, Besides } from '../../load/batch.ts';

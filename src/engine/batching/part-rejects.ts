@@ -1,7 +1,7 @@
 /** Parts of records that cannot become rows, as rejects with their exact bytes. */
 
 import { pathOf, storableJson, toJson, valueSlice } from '../../core/json.ts';
-import { unlessBad } from '../../core/record-parts.ts';
+import { unlessBad } from '../../core/record.ts';
 import type { BadPart, Slice } from '../../core/stream.ts';
 import type { BadBytes, Reject } from '../../load/batch.ts';
 import type { Element } from './bulk-lists.ts';

@@ -86,20 +86,14 @@ interface NewRun extends Omit<RunKey, 'runId'> {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-interface RunRow {
-  readonly runId: string;
-  readonly micros: string;
-  readonly movedFrom: string | null;
-}
-
 /**
  * Opens the run's row and names the run in its lease. Repeated under the same epoch, where the first answer
  * was lost, it gives the row that exists. `micros`: the moment by the database's clock, µs since 1970.
  * `movedFrom`: where the source was read from before, if that was not `baseUrl`.
  */
-export async function beginRun(db: Db, run: NewRun, baseUrl: string): Promise<RunRow> {
+export async function beginRun(db: Db, run: NewRun, baseUrl: string) {
   const { pipeline, sourceId, kind, trigger, version, epoch, params } = run;
-  const [row] = await query(db)<RunRow>`with present as (
+  const [row] = await query(db)<{ runId: string; micros: string; movedFrom: string | null }>`with present as (
       select run_id from ops.runs where pipeline = ${pipeline} and epoch = ${epoch}::bigint and status = 'running'),
     made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
       select ${pipeline}, ${sourceId}, ${kind}, ${trigger}, 'running', ${JSON.stringify(params)}::jsonb,

@@ -1,9 +1,8 @@
 /** Which addresses a file may be fetched from: a source gives them, so they are checked. */
 
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { ForeignOrigin } from '../../core/errors.ts';
-import { bareHost, isLoopback, isThisMachine } from '../../core/this-machine.ts';
-import { isPublic } from '../../http/public-address.ts';
+import { bareHost, isIn, isLoopback, isThisMachine, rangesOf } from '../../core/this-machine.ts';
 import { strictUrl } from '../../http/request-url.ts';
 
 /** Hosts that the configuration allows. */
@@ -46,3 +45,32 @@ export const targetOf = (what: string, text: string, { own, hosts }: AllowedHost
     throw refused(`is at ${url.host}, an address of a private network`);
   return { url, mayBe };
 };
+
+// Public addresses: a URL that a server gives may not lead into our own network.
+
+/** IANA's registry of special purpose addresses, version 4: private, shared, link-local (cloud metadata), reserved, multicast. */
+const special4 = rangesOf(
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+);
+
+/** Of version 6 only 2000::/3 is global unicast; within it: protocol assignments (Teredo), documentation, 6to4. */
+const global6 = rangesOf('2000::/3');
+const special6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+
+/** Whether the address (without brackets) is of the public Internet. What is no address is not. */
+export const isPublic = (address: string): boolean =>
+  isIPv4(address) ? !isIn(special4, address) : isIn(global6, address) && !isIn(special6, address);

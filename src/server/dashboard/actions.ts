@@ -6,7 +6,7 @@ import { Conflict, paramsOf } from '../../scheduler/run-request.ts';
 import { type AuditedAttempt, audit, fieldsOf } from '../api/audit.ts';
 import { Rejected } from '../api/envelope.ts';
 import { requestPath } from './components.ts';
-import type { DashboardDeps } from './deps.ts';
+import type { DashboardDeps } from './layout.ts';
 import { askOfForm } from './pages/backfill.ts';
 import { field } from './session.ts';
 

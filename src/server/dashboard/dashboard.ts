@@ -11,8 +11,8 @@ import { Rejected, refusalOf } from '../api/envelope.ts';
 import { shared } from '../api/service.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
-import type { DashboardDeps, PageRequest } from './deps.ts';
-import { type DashboardPage, layout, message, type PageContext } from './layout.ts';
+import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from './layout.ts';
+import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { overview } from './pages/overview.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
@@ -93,10 +93,7 @@ async function changeToken({ db, control }: DashboardDeps): Promise<string> {
   return [past, ...requests].join(' ');
 }
 
-function viewOf(
-  { now, version }: DashboardDeps,
-  reply: FastifyReply,
-): Omit<PageContext, 'asset' | 'rejects'> {
+function viewOf({ now, version }: DashboardDeps, reply: FastifyReply) {
   const { session } = reply.request;
   return {
     now: now(),

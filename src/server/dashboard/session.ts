@@ -14,8 +14,7 @@ import { hours } from '../../core/time.ts';
 import { isSameOrigin, namesThisMachine } from '../api/authenticate.ts';
 import { Rejected } from '../api/envelope.ts';
 import { attemptLimit, type Role, roleOfToken, type Tokens } from '../api/tokens.ts';
-import type { DashboardDeps } from './deps.ts';
-import { type DashboardPage, signIn } from './layout.ts';
+import { type DashboardDeps, type DashboardPage, signIn } from './layout.ts';
 
 export interface UserSession {
   readonly id: string;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decimalText } from '../../../src/core/decimal.ts';
-import { ExactNumber } from '../../../src/core/json.ts';
+import { decimalText, ExactNumber } from '../../../src/core/json.ts';
 
 describe('decimalText', () => {
   const equal =

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/spotify-ads/after-load.ts';
 import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
 import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/entities.ts';
 import * as adsFacts from '../../../src/connectors/spotify-ads/facts.ts';
+import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/spotify-ads/streams.ts';
 import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
 import type { Mapped, Slice, Stream } from '../../../src/core/stream.ts';
 import type { Child, Table } from '../../../src/core/table.ts';

@@ -1,7 +1,7 @@
 /** The contract: start and status of a DAG in an envelope. It has neither a list nor a history, and shows no fields. */
 
 import { Refused, UnexpectedContent } from '../../../core/errors.ts';
-import { isObject, type JsonObject } from '../../../core/record-object.ts';
+import { isObject, type JsonObject } from '../../../core/record.ts';
 import type { Answer, Http, Json, Request } from '../../../core/stream.ts';
 import { ifBusy, route, sendOptional } from '../client.ts';
 import { instantText, isFilled, standingIn, textOf } from '../fields.ts';

@@ -1,7 +1,7 @@
 /** Dagu 2: its camelCase API, under `/api/v1` (measured on 1.30.2, where it is under `/api/v2`; the OpenAPI of 2.6.5 and 2.15). */
 
 import { Misconfigured, Refused, UnexpectedContent } from '../../../core/errors.ts';
-import { isObject, type JsonObject } from '../../../core/record-object.ts';
+import { isObject, type JsonObject } from '../../../core/record.ts';
 import type { Http, Json, Paging } from '../../../core/stream.ts';
 import { pages } from '../../../reading/pages.ts';
 import { at, idBy, textAt } from '../../../reading/requests.ts';
@@ -26,11 +26,7 @@ export const v2 = (http: Http, prefix: Prefix = '/api/v1'): DaguDialect => {
    * By the name of the file 1.30.2 answers an id that it does not know with an active run, or with 500 (measured), so a
    * run is asked for by the name of its DAG, which the newest run has.
    */
-  const ofFile = async (
-    file: string,
-    runId: string,
-    signal: AbortSignal,
-  ): Promise<DagRunRecord | undefined> => {
+  const ofFile = async (file: string, runId: string, signal: AbortSignal) => {
     const request = route(prefix, 'GET', '/dags/{fileName}/dag-runs/latest', [file]);
     const record = at((await sendOptional(http, request, signal))?.body, 'dagRun');
     const newest = isObject(record) ? runIn(record) : undefined;

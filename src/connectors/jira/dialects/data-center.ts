@@ -4,7 +4,7 @@
  */
 
 import { caught, Forbidden, Missing } from '../../../core/errors.ts';
-import { isObject } from '../../../core/record-object.ts';
+import { isObject } from '../../../core/record.ts';
 import type { Http, Json, Request } from '../../../core/stream.ts';
 import { instantToDate } from '../../../core/time.ts';
 import { get, instantAt } from '../../../reading/requests.ts';

@@ -1,6 +1,6 @@
 /** Records of Jira Data Center in the cloud's shape: sprints as objects, changes with ids, people with an account id. */
 
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, own } from '../../../core/record.ts';
 import type { Json } from '../../../core/stream.ts';
 import { identityOf } from '../transform/values.ts';
 

@@ -1,7 +1,7 @@
 /** What the platform has besides boards: users, groups and their members; words and projects; issues. */
 
 import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
-import { isObject } from '../../../core/record-object.ts';
+import { isObject } from '../../../core/record.ts';
 import type { Afterwards, Fallback, Http, Json, PageWalk, Paging, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/open-reading.ts';
 import { bareArray, firstThatFits, offset, single, withParameter } from '../../../reading/paginators.ts';

@@ -3,7 +3,7 @@
  * Node types: https://developer.atlassian.com/cloud/jira/platform/apis/document/structure/
  */
 
-import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record.ts';
 import type { Json } from '../../../core/stream.ts';
 
 /** Nodes nested deeper than this are left out; the editor itself allows far fewer. */

@@ -1,7 +1,7 @@
 /** The fields of a site, and those of them that mean something to the warehouse. */
 
 import { Misconfigured } from '../../../core/errors.ts';
-import { names } from '../../../core/record-object.ts';
+import { names } from '../../../core/record.ts';
 import type { MappingFingerprint } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
@@ -98,26 +98,19 @@ const ids: ReadonlySet<string> = new Set([...systemFields, ...agileFields, ...de
 /** Whether a field is one of the tracker's own, by its id. */
 export const isSystemField = (id: string): boolean => ids.has(id);
 
-/**
- * Any part may be empty: sprints are then recognised by their shape; what else has a role is not known.
- */
-export interface Catalogue {
-  /** Rows of `tracker.fields`. */
-  readonly fieldsById: ReadonlyMap<string, Row>;
-  /**
-   * Ids of the fields with a role, best first. Company-managed and team-managed projects may each have their own
-   * story points, and a site into which others were imported several fields of each; an issue uses one of them.
-   */
-  readonly byRole: ReadonlyMap<FieldRole, readonly string[]>;
-  /** Ids of custom fields by name, for names of one field only. */
-  readonly customByName: ReadonlyMap<string, string>;
-}
+/** Any part may be empty: sprints are then recognised by their shape; what else has a role is not known. */
+export type Catalogue = ReturnType<typeof catalogueOf>;
 
 /** The ids of the fields with a role, best first. */
 export const idsOf = ({ byRole }: Catalogue, role: FieldRole): readonly string[] => byRole.get(role) ?? [];
 
-/** Finds the fields that mean something: those that are named in their order, others in that of their ids. */
-export const catalogueOf = (fieldsById: ReadonlyMap<string, Row>, own: OwnFields = {}): Catalogue => {
+/**
+ * Finds the fields that mean something: those that are named in their order, others in that of their ids. `fieldsById`: rows of `tracker.fields`.
+ * `byRole`: ids of the fields with a role, best first; company-managed and team-managed projects may each have their own story points, and a site
+ * into which others were imported several fields of each; an issue uses one of them. `customByName`: ids of custom fields by name, for names of
+ * one field only.
+ */
+export const catalogueOf = (fieldsById: ReadonlyMap<string, Row>, own: OwnFields = {}) => {
   const facts = [...fieldsById].sort(([a], [b]) => (a < b ? -1 : 1));
   const inRole = facts.map(([id, fact]) => ({ id, ...roleOf(fact, own) }));
   // An id that no list shows is taken as it is: the lists may be closed to us.

@@ -4,9 +4,8 @@
  */
 
 import { ExactNumber } from '../../../core/json.ts';
-import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/record-object.ts';
-import { eachPart } from '../../../core/record-parts.ts';
-import { kindOf, Reading } from '../../../core/record-reader.ts';
+import type { JsonObject } from '../../../core/record.ts';
+import { eachPart, isObject, kindOf, names, own, Reading, unknownIn } from '../../../core/record.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
 import type { BadPart, BulkLists, Json, NestedList, TakeBadPart } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';

@@ -1,7 +1,6 @@
 /** The lists in an issue's own fields: labels, components, versions, links and sprints. */
 
-import { isObject, type JsonObject, own, wordOf } from '../../../core/record-object.ts';
-import { kindOf, type Reading } from '../../../core/record-reader.ts';
+import { isObject, type JsonObject, kindOf, own, type Reading, wordOf } from '../../../core/record.ts';
 import { lastOfEach } from '../../../core/record-table.ts';
 import { id, keyText, object, requireElement, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/stream.ts';

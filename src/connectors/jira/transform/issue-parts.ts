@@ -1,7 +1,7 @@
 /** Parts of issues that were rejected by themselves, tried again. */
 
 import { BadData } from '../../../core/errors.ts';
-import { isObject } from '../../../core/record-object.ts';
+import { isObject } from '../../../core/record.ts';
 import type { LoadSide, Transform } from '../../../core/stream.ts';
 
 /** What an issue must have to be mapped; nothing of it reaches a row of a part. */

@@ -1,7 +1,6 @@
 /** The transform of issues: one row of `tracker.issues` and the rows of its children. */
 
-import { isObject, type JsonObject, names, own, wordOf } from '../../../core/record-object.ts';
-import { Reading } from '../../../core/record-reader.ts';
+import { isObject, type JsonObject, names, own, Reading, wordOf } from '../../../core/record.ts';
 import * as values from '../../../core/record-values.ts';
 import type { Json, Transform } from '../../../core/stream.ts';
 import type { Row } from '../../../core/table.ts';

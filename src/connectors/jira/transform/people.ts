@@ -1,6 +1,6 @@
 /** People as records name them: the list of users leaves out deleted and app accounts, and may be closed to us. */
 
-import { isObject } from '../../../core/record-object.ts';
+import { isObject } from '../../../core/record.ts';
 import type { Json } from '../../../core/stream.ts';
 import type { Row, RowOf } from '../../../core/table.ts';
 import type { mentionedUsers } from '../tables.ts';

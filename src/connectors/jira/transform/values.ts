@@ -3,8 +3,7 @@
  * see something.
  */
 
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
-import type { Reading } from '../../../core/record-reader.ts';
+import { isObject, type JsonObject, own, type Reading } from '../../../core/record.ts';
 import { keyText, object, text } from '../../../core/record-values.ts';
 import type { JsonText } from '../../../core/table.ts';
 import { adfText } from './adf.ts';

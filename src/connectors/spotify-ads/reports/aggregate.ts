@@ -2,7 +2,7 @@
 
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import { isObject } from '../../../core/record-object.ts';
+import { isObject } from '../../../core/record.ts';
 import type {
   Days,
   Json,
@@ -202,11 +202,7 @@ const windowOf = (slice: Slice, { clock }: SliceContext, granularity: Granularit
 };
 
 /** Rows that were not requested are left out and noted. Throws `UnexpectedContent` where there are no others: it is another report. */
-const reading = (
-  reports: Reports,
-  questions: readonly AggregateQuestion[],
-  signal: AbortSignal,
-): SliceReading => {
+const reading = (reports: Reports, questions: readonly AggregateQuestion[], signal: AbortSignal) => {
   async function* all() {
     let read = 0;
     let strange = 0;

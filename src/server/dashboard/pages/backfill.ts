@@ -8,9 +8,8 @@ import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
 import type { Ask, PlanLine } from '../../../scheduler/control.ts';
 import { lasting, orDash, table } from '../components.ts';
-import type { PageRequest } from '../deps.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
-import { csrf, type DashboardPage, hidden, live, type PageContext } from '../layout.ts';
+import { csrf, type DashboardPage, hidden, live, type PageContext, type PageRequest } from '../layout.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */

@@ -9,10 +9,9 @@ import { complaining } from '../../../queries/run-history.ts';
 import { isInTrouble, known, type SummaryInput, summary } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
 import { activeNote, ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
-import type { PageRequest } from '../deps.ts';
 import { firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
-import { type DashboardPage, live, type PageContext } from '../layout.ts';
+import { type DashboardPage, live, type PageContext, type PageRequest } from '../layout.ts';
 import { streamTable } from './streams.ts';
 
 export async function overview({ db, control, view }: PageRequest): Promise<DashboardPage> {

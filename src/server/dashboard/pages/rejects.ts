@@ -3,9 +3,8 @@
 import { count, plural } from '../../../core/format.ts';
 import { type ListedReject, rejects } from '../../../queries/reject-list.ts';
 import { address, ago, at, facts, link, orDash, runLink, state, table } from '../components.ts';
-import type { PageRequest } from '../deps.ts';
 import { html, lines } from '../html.ts';
-import { type DashboardPage, live } from '../layout.ts';
+import { type DashboardPage, live, type PageRequest } from '../layout.ts';
 import { isNumber } from './runs.ts';
 
 const perPage = 50;

@@ -4,27 +4,21 @@ import { count, duration, plural } from '../../../core/format.ts';
 import type { HandedOver, RunDetail, RunLine } from '../../../queries/run-history.ts';
 import { run as readRun, requestOfRun } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
-import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';
+import { progressOf, timeline } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
 import { manualId, NotFound } from '../../../scheduler/run-request.ts';
 import * as ui from '../components.ts';
-import type { DashboardDeps, PageRequest } from '../deps.ts';
 import { gantt, sliceName, slices } from '../figures.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
-import { type DashboardPage, live, type PageContext } from '../layout.ts';
+import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from '../layout.ts';
+import { live } from '../layout.ts';
 import { changed, isNumber, stateOf } from './runs.ts';
 import { receiptCell } from './streams.ts';
 
 /** How many lines of the log are shown. */
 const tail = 200;
 
-interface LoadedRun {
-  readonly run: RunDetail | undefined;
-  readonly request: DagRun | undefined;
-  readonly timeline: Timeline | undefined;
-  readonly progress: readonly Progress[];
-  readonly log: readonly LogLine[];
-}
+type LoadedRun = Awaited<ReturnType<typeof load>>;
 
 /** A run by its number. */
 export async function runPage(request: PageRequest): Promise<DashboardPage | undefined> {
@@ -56,7 +50,7 @@ const ofUnknown = (error: unknown): undefined => {
 const hasLog = (request: DagRun | undefined): request is DagRun =>
   request !== undefined && request.trigger !== 'manual';
 
-async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun): Promise<LoadedRun> {
+async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun) {
   const [found, progress, log] = await Promise.all([
     run && timeline(db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],

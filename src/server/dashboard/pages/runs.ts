@@ -4,10 +4,9 @@ import { count, duration } from '../../../core/format.ts';
 import type { Counters } from '../../../queries/db.ts';
 import { type RunLine, runs } from '../../../queries/run-history.ts';
 import { activeNote, address, ago, lasting, notes, runLink, state, table } from '../components.ts';
-import type { PageRequest } from '../deps.ts';
 import { bars, type Series } from '../figures.ts';
 import { type Html, html } from '../html.ts';
-import { type DashboardPage, live, type PageContext } from '../layout.ts';
+import { type DashboardPage, live, type PageContext, type PageRequest } from '../layout.ts';
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];

@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { type ClientSettings, openClient } from '../../../../src/connectors/spotify-ads/client.ts';
-import { askAccount } from '../../../../src/connectors/spotify-ads/source.ts';
+import {
+  askAccount,
+  type ClientSettings,
+  openClient,
+} from '../../../../src/connectors/spotify-ads/source.ts';
 import {
   AuthFailed,
   Forbidden,

@@ -1,8 +1,8 @@
 /** A small ads platform with known content, to read lists from: either tongue, and the ways in which servers of the contract may differ. */
 
 import type { Ads } from '../../../../src/connectors/spotify-ads/ads.ts';
-import { openClient } from '../../../../src/connectors/spotify-ads/client.ts';
 import { reportsOf } from '../../../../src/connectors/spotify-ads/reports/request.ts';
+import { openClient } from '../../../../src/connectors/spotify-ads/source.ts';
 import { adsStreams } from '../../../../src/connectors/spotify-ads/streams.ts';
 import type { Json, KeySet, SliceContext, Stream } from '../../../../src/core/stream.ts';
 import * as play from '../../../support/misbehaving-server.ts';

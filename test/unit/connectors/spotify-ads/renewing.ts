@@ -1,7 +1,7 @@
 /** A process of its own that opens the ads platform several times, each with a renewal. Words: base URL, token URL, directory, token, times. */
 
 import process from 'node:process';
-import { openClient } from '../../../../src/connectors/spotify-ads/client.ts';
+import { openClient } from '../../../../src/connectors/spotify-ads/source.ts';
 import { tokenFile } from '../../../../src/connectors/spotify-ads/tokens.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';
 

@@ -5,12 +5,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
 import {
   type ClientDeps,
   type ClientSettings,
   openClient,
-} from '../../../../src/connectors/spotify-ads/client.ts';
-import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
+} from '../../../../src/connectors/spotify-ads/source.ts';
 import { type TokenStore, tokenFile } from '../../../../src/connectors/spotify-ads/tokens.ts';
 import { AuthFailed, Misconfigured, Unreachable } from '../../../../src/core/errors.ts';
 import type { Http, Json } from '../../../../src/core/stream.ts';

@@ -7,8 +7,7 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../../../src/core/errors.ts';
-import { isPublic } from '../../../../src/http/public-address.ts';
-import { targetOf } from '../../../../src/reading/download/download-url.ts';
+import { isPublic, targetOf } from '../../../../src/reading/download/download-url.ts';
 import { type Download, download } from '../../../../src/reading/download.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 

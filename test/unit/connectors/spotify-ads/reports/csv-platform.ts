@@ -1,7 +1,7 @@
 /** An ads platform that makes CSV reports by script, and the storage on another host where they lie. */
 
-import { openClient } from '../../../../../src/connectors/spotify-ads/client.ts';
 import { type Reports, reportsOf } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
+import { openClient } from '../../../../../src/connectors/spotify-ads/source.ts';
 import type { JobLedger, Json, ReportJob, Slice, SliceContext } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 

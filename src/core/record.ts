@@ -1,8 +1,104 @@
+/**
+ * Records of parsed JSON: objects, in which any key is data (`toString` and `__proto__` included), lists whose elements become
+ * rows one by one (an element that cannot be read costs itself, not its list and not its record), and a record while it is read.
+ */
+
 import { BadData } from './errors.ts';
-import { membersToJson, toJson } from './json.ts';
-import { isObject, type JsonObject, own, put } from './record-object.ts';
-import { eachPart, type PartsOf } from './record-parts.ts';
-import type { BadPart, Json, Mapped } from './stream.ts';
+import { ExactNumber, membersToJson, toJson } from './json.ts';
+import type { BadPart, Json, Mapped, TakeBadPart } from './stream.ts';
+
+export type JsonObject = Readonly<Record<string, Json>>;
+
+export const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+
+/** The value under a key of the object itself, never an inherited one: a changelog item has a key `toString`. */
+export const own = (object: JsonObject, key: string): Json => {
+  const value = object[key];
+  // What an object inherits is functions, and under `__proto__` what it inherits them from: nothing that JSON knows.
+  return typeof value === 'function' || value === Object.prototype ? undefined : value;
+};
+
+/** A scalar as text; '' for an object or a list, whose own `toString` may be anything. */
+export const wordOf = (value: Json): string => (isObject(value) || Array.isArray(value) ? '' : String(value));
+
+/** The members under keys that are not known, without nulls; undefined where there are none. */
+export const unknownIn = (
+  object: JsonObject,
+  known: ReadonlySet<string>,
+  isNews: (value: Json) => boolean = () => true,
+): JsonObject | undefined => {
+  let found: Record<string, Json> | undefined;
+  for (const key of Object.keys(object)) {
+    if (known.has(key)) continue;
+    const value = object[key];
+    if (value === null || value === undefined || !isNews(value)) continue;
+    found ??= {};
+    put(found, key, value);
+  }
+  return found;
+};
+
+/** Sets a key as data; `__proto__` would otherwise call a setter and be lost. */
+export const put = (object: Record<string, Json>, key: string, value: Json): void => {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  else object[key] = value;
+};
+
+/** Names written as words: `names('id key', 'self')`. */
+export const names = (...words: readonly string[]): ReadonlySet<string> =>
+  new Set(words.join(' ').split(' '));
+
+type ReadPart<T> = (element: Json, index: number) => readonly T[];
+
+export type PartsOf<T> = [
+  child: string,
+  elements: readonly Json[],
+  read: ReadPart<T>,
+  given?: (index: number) => Json,
+];
+
+/** Throws what is wrong with a part: for lists that are read whole or not at all. */
+const throwBad: TakeBadPart = ({ error }) => {
+  throw error;
+};
+
+/**
+ * What `read` makes of each element. An element for which it throws `BadData` is left out and given to `bad`, with what
+ * `given` says of it for a replay.
+ */
+export const eachPart = <T>(
+  child: string,
+  elements: readonly Json[],
+  read: ReadPart<T>,
+  bad: TakeBadPart = throwBad,
+  given?: (index: number) => Json,
+): readonly T[] => {
+  // Most lists are empty.
+  if (elements.length === 0) return [];
+  const all: T[] = [];
+  for (let index = 0; index < elements.length; index += 1) {
+    const part = elements[index];
+    try {
+      for (const one of read(part, index)) all.push(one);
+    } catch (error) {
+      if (!(error instanceof BadData)) throw error;
+      bad({ child, part, error, given: given?.(index) ?? null });
+    }
+  }
+  return all;
+};
+
+/** What the step gives, or the `BadData` that it throws; every other error is a defect. */
+export function unlessBad<T>(step: () => T): T | BadData {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof BadData) return error;
+    throw error;
+  }
+}
 
 /** A reading within another: of an element of a list. Only errors and notes need the list and the index. */
 interface Inside {
