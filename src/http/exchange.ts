@@ -2,12 +2,14 @@
 
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors as undici } from 'undici';
 import { orStopped } from '../core/abort.ts';
-import { TooLarge, UnexpectedContent } from '../core/errors.ts';
-import type { Answer } from '../core/stream.ts';
+import * as errors from '../core/errors.ts';
+import type { Answer, Request } from '../core/stream.ts';
 import type { Headers } from './headers.ts';
 import type { SizeLimits, Timeouts } from './http-options.ts';
+import { proxyFailure } from './proxy.ts';
+import type { Failed } from './with-retry.ts';
 
 /** What is sent. */
 export interface Sent {
@@ -80,11 +82,11 @@ export async function* decoded(
   headers: Headers,
   { wireBytes, decodedBytes, ratio }: SizeLimits,
 ): AsyncGenerator<Buffer, void, void> {
-  const beyond = (limit: number, of: string) => new TooLarge(`${what} is larger than ${limit} ${of}`);
+  const beyond = (limit: number, of: string) => new errors.TooLarge(`${what} is larger than ${limit} ${of}`);
   if (Number(headers['content-length'] ?? 0) > wireBytes) throw beyond(wireBytes, 'bytes');
   const encoding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== 'gzip')
-    throw new UnexpectedContent(`content encoding '${encoding.slice(0, 40)}' was not asked for`);
+    throw new errors.UnexpectedContent(`content encoding '${encoding.slice(0, 40)}' was not asked for`);
   let wire = 0;
   let bytes = 0;
   async function* counted(): AsyncGenerator<Buffer, void, void> {
@@ -99,7 +101,69 @@ export async function* decoded(
     bytes += chunk.length;
     if (bytes > decodedBytes) throw beyond(decodedBytes, 'bytes decompressed');
     if (bytes > ratioCounts && bytes > wire * ratio)
-      throw new TooLarge(`${what} decompresses to more than ${ratio} times its size`);
+      throw new errors.TooLarge(`${what} decompresses to more than ${ratio} times its size`);
     yield chunk;
   }
 }
+
+// Names what went wrong below HTTP: the network, TLS, our deadlines, a body cut short.
+
+const noSuchName = 'is the name of the host right, and does the name service answer?';
+const noWay = 'is there a way to it from here (VPN, firewall, HTTPS_PROXY)?';
+
+/** The connection never came about, and what to do about it. */
+const noConnection: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: is the server up, and are host and port right?',
+  ENOTFOUND: noSuchName,
+  EAI_AGAIN: noSuchName,
+  EAI_FAIL: noSuchName,
+  EHOSTUNREACH: noWay,
+  ENETUNREACH: noWay,
+  EHOSTDOWN: noWay,
+  UND_ERR_CONNECT_TIMEOUT: noWay,
+};
+
+/** The connection broke, or what came over it was incomplete. */
+const broken =
+  /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_HEADERS_OVERFLOW|Z_\w+|ERR__?(ZLIB|BROTLI)\w*|ERR__ERROR_\w+|ERR_PADDING_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+
+/** Node and OpenSSL name certificate trouble in these ways; asking again does not mend it, and verification is never switched off. */
+const tls =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_)/;
+
+/** A failure of the exchange, through a proxy (`host:port`) or without. Undefined for a defect of ours or an abort, to be thrown on. */
+export const networkFailure = (
+  request: Request,
+  origin: string,
+  cause: unknown,
+  proxy?: string,
+): Failed | undefined => {
+  const what = `${request.method} ${request.endpoint}`;
+  if (cause instanceof errors.TooLarge)
+    return { error: new errors.TooLarge(`${what}: ${cause.message}`, { cause }), retry: 'no' };
+  if (cause instanceof errors.TidemarkError) return { error: cause, retry: 'no' };
+  if (cause instanceof Late) return passing(new errors.TimedOut(`${what}: ${cause.message}`, { cause }));
+  const ofProxy = proxy === undefined ? undefined : proxyFailure(origin, proxy, cause);
+  if (ofProxy !== undefined) return ofProxy;
+  // By its class: undici gives it no code.
+  if (cause instanceof undici.HTTPParserError)
+    return passing(new errors.Transient(`${what}: the answer is not HTTP (${cause.message})`, { cause }));
+  const code = errors.codeOf(cause) ?? '';
+  if (tls.test(code)) {
+    const by = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+    const message = `cannot make a trusted connection to ${origin}${by} (${code}); the certificate must be valid for this host`;
+    return { error: new errors.Unreachable(message, { cause }), retry: 'no' };
+  }
+  const advice = noConnection[code];
+  if (advice !== undefined) {
+    const target = proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`;
+    return {
+      error: new errors.Unreachable(`cannot connect to ${target} (${code}): ${advice}`, { cause }),
+      retry: 'connect',
+    };
+  }
+  if (!broken.test(code)) return undefined;
+  return passing(new errors.Transient(`${what}: the answer broke off (${code})`, { cause }));
+};
+
+const passing = (error: errors.Transient): Failed => ({ error, retry: 'yes' });

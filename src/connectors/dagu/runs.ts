@@ -8,13 +8,12 @@ import type { Json, KeySet, Page, SliceContext, Stream, WalkEnd, Window } from '
 import type { ColumnType } from '../../core/table.ts';
 import { days } from '../../core/time.ts';
 import { at, idBy } from '../../reading/requests.ts';
-import { firstOf } from './client.ts';
 import type { DaguDialect } from './dialects/dialect.ts';
 import { listIn } from './dialects/v2.ts';
 import { instantText, standingIn, textOf } from './fields.ts';
 import * as tables from './tables.ts';
 import { beganAt, type DagRunRecord, dag, dagIn, dagRun } from './transform.ts';
-import { each, pagesOf, readingOf, type Workflow } from './workflow.ts';
+import { each, firstOf, pagesOf, readingOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
   by: 'list',

@@ -6,11 +6,10 @@ import { leftOutOf } from '../../core/exclude.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import { closedEndpoints } from '../../http/closed-endpoints.ts';
 import type { Opened } from '../connector.ts';
-import { type EngineSettings, type HttpDeps, openHttp } from './client.ts';
 import { contract } from './dialects/contract.ts';
 import { findDialect } from './dialects/find.ts';
 import { dags, runs } from './runs.ts';
-import type { Workflow } from './workflow.ts';
+import { type EngineSettings, type HttpDeps, openHttp, type Workflow } from './workflow.ts';
 
 /**
  * Sends nothing yet. The dialect is found out once and kept while the source is open: open one for each run. Throws

@@ -1,9 +1,47 @@
-/** The account that Tidemark uses, and whether the server accepts its credentials. */
+/** The account that Tidemark uses, whether the server accepts its credentials, and how it says that a board has no sprints. */
 
-import { AuthFailed, caught, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/stream.ts';
+import { adviceOn } from '../../http/advice.ts';
 import { existsAt as ask, get } from '../../reading/requests.ts';
+import { advice } from './advice.ts';
 import { textAt } from './lists.ts';
+
+/** The list of a board's sprints. */
+export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
+
+/**
+ * Statuses of the first page that say that an owner has no such list, by endpoint. The sentences are translated.
+ * 400: a Kanban board. 422: no column of the board has a status (estuary/connectors#4848).
+ */
+const noList: Readonly<Record<string, readonly number[]>> = { [boardSprint]: [400, 422] };
+
+/**
+ * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as
+ * anonymous, with 200 and empty lists, and says so only in the header `X-Seraph-LoginReason`. Throws
+ * `HasNone` where a board refuses the first page of its sprints (`noList`). A board that refuses only a later
+ * page has some.
+ */
+export const trackerHttp = (http: Http): Http =>
+  sending(http, async (request, signal) => {
+    const answer = await http.send(request, signal).catch((cause: unknown) => {
+      const hasNone = cause instanceof errors.Refused && noList[request.endpoint]?.includes(cause.status);
+      throw hasNone && isFirst(request) ? new errors.HasNone(cause.message, { cause }) : cause;
+    });
+    const login = answer.headers['x-seraph-loginreason'] ?? '';
+    if (/AUTH/i.test(login))
+      throw new errors.AuthFailed(
+        `${http.origin} does not accept these credentials: it answered ${request.endpoint} as anonymous (X-Seraph-LoginReason: ${login}); ${adviceOn(advice, answer.headers)?.[1]}`,
+      );
+    return answer;
+  });
+
+/** The same client with another `send`. */
+export const sending = (http: Http, send: Http['send']): Http => ({ ...http, send });
+
+/** Whether a request is for the first page of its list. */
+const isFirst = ({ query = {}, url }: Request): boolean =>
+  url === undefined && (query.startAt === undefined || Number(query.startAt) === 0);
 
 /** What the server says of the account. */
 export interface Account {
@@ -30,18 +68,18 @@ export const cheapest = get('/rest/api/3/project/search', { maxResults: 1 });
  * ones as anonymous, and a full site would look empty.
  */
 export const askAccount = async (http: Http, signal: AbortSignal): Promise<Account> => {
-  const answer = await http.send(myself, signal).catch(caught(Missing, Forbidden));
+  const answer = await http.send(myself, signal).catch(errors.caught(errors.Missing, errors.Forbidden));
   if (!(answer instanceof Error)) return accountIn(http, answer);
-  const other = await http.send(cheapest, signal).catch(caught(Missing, Forbidden));
+  const other = await http.send(cheapest, signal).catch(errors.caught(errors.Missing, errors.Forbidden));
   // Every account may use both: a 403 is about the credentials.
-  const forbidden = [other, answer].find((each) => each instanceof Forbidden);
+  const forbidden = [other, answer].find((each) => each instanceof errors.Forbidden);
   if (!(other instanceof Error)) return nameless(other);
-  if (forbidden instanceof Forbidden)
-    throw new AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
+  if (forbidden instanceof errors.Forbidden)
+    throw new errors.AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
       cause: forbidden,
     });
   const what = `has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker, with its path?`;
-  throw new Missing(`${http.origin} ${what}`, 404);
+  throw new errors.Missing(`${http.origin} ${what}`, 404);
 };
 
 /** The account at a server that does not tell it. */
@@ -52,7 +90,7 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
     (key) => textAt(body, key) ?? [],
   );
   if (name === undefined)
-    throw new UnexpectedContent(
+    throw new errors.UnexpectedContent(
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,
     );
   return { isVendor: true, name, site: baseOf(textAt(body, 'self') ?? ''), clock: date };

@@ -8,7 +8,7 @@ import * as errors from '../../core/errors.ts';
 import { isObject, own as memberOf, unlessBad } from '../../core/record.ts';
 import type { Http, Json, Page, PageWalk, SliceReading, Transform, WalkEnd } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
-import { readingOf } from '../../reading/open-reading.ts';
+import { readingOf } from '../../reading/pages.ts';
 import { bareArray, cursor, firstThatFits, offset, single } from '../../reading/paginators.ts';
 import { transformOf } from './columns.ts';
 import { isNotGiven, listing } from './lists.ts';

@@ -2,8 +2,7 @@
 import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Http, Json, PageWalk, Request, Slice, Window } from '../../core/stream.ts';
-import { pageSizeOf } from '../../reading/page-size.ts';
-import { offset, pageToken } from '../../reading/paginators.ts';
+import { offset, pageSizeOf, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
 import { boundsJql, type DateForm, type JqlScope, windowJql } from './jql.ts';

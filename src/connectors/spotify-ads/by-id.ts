@@ -2,8 +2,7 @@
 
 import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { ReadSide, Request, Slice, SliceContext, SliceReading } from '../../core/stream.ts';
-import { readingOf } from '../../reading/open-reading.ts';
-import { pages } from '../../reading/pages.ts';
+import { pages, readingOf } from '../../reading/pages.ts';
 import { get, idBy, textAt } from '../../reading/requests.ts';
 import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts';
 import { listing, wholeOrPaged } from './lists.ts';

@@ -3,7 +3,7 @@
 import pLimit from 'p-limit';
 import { RateLimited, TidemarkError } from '../../core/errors.ts';
 import type { BulkContext, BulkLists, Json, NestedList } from '../../core/stream.ts';
-import { readingOf } from '../../reading/open-reading.ts';
+import { readingOf } from '../../reading/pages.ts';
 import { endsRun, type StreamRun, tell } from '../context/run-context.ts';
 import { sliceContext } from './slice-context.ts';
 

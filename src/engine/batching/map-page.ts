@@ -8,8 +8,7 @@ import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject, RejectPart } from '../../load/batch.ts';
 import { elementsIn, mostElements } from './bulk-lists.ts';
 import type { WalkRun } from './commit.ts';
-import { type ListRead, nestedOf } from './nested-lists.ts';
-import { partRejected } from './part-rejects.ts';
+import { type ListRead, nestedOf, partRejected } from './nested-lists.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;

@@ -8,16 +8,16 @@ import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { BadData, Forbidden, Missing, Transient } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
+import { pathOf, storableJson, toJson, valueSlice } from '../../core/json.ts';
 import { unlessBad } from '../../core/record.ts';
-import type { BadPart, Mapped, PageWalk } from '../../core/stream.ts';
+import type { BadPart, Mapped, PageWalk, Slice } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
-import type { BadBytes, Batch, Besides } from '../../load/batch.ts';
+import type { BadBytes, Batch, Besides, Reject } from '../../load/batch.ts';
 import { target, typeOf } from '../../load/layout.ts';
-import { readingOf } from '../../reading/open-reading.ts';
+import { readingOf } from '../../reading/pages.ts';
 import { ask, type StreamRun, tell } from '../context/run-context.ts';
 import { confirmed, ShownLess } from '../verify.ts';
 import { BulkReader, type Element, type Wanted } from './bulk-lists.ts';
-import { bytesIn } from './part-rejects.ts';
 
 /** A list that this many records were refused, twice each, and none was given, is not requested again in this walk. */
 const recordsUntilClosed = 2;
@@ -248,3 +248,28 @@ export class NestedLists {
 
   readonly #keyOf = ({ row }: Mapped): string => String(row[this.#of.stream.table.key[0] ?? '']);
 }
+
+// Parts of records that cannot become rows, as rejects with their exact bytes.
+
+/** The reject of a part of this record. */
+export const partRejected = (bad: BadBytes, key: string, record: Element, slice: Slice): Reject => {
+  const { child, error, stage = 'transform' } = bad;
+  const { code, field } = error;
+  const message = `${error.message} (part of ${key})`;
+  const payload = bad.payload ?? bytesIn(bad, [record]) ?? record.bytes();
+  const text = unlessBad(() => storableJson(toJson(bad.given ?? null)));
+  const part = { child, given: typeof text === 'string' ? text : null };
+  return { key, payload, stage, code, field, message, slice, part };
+};
+
+/**
+ * The bytes of a part as they stand in those of its record, which is one of these; those of the record where its place
+ * is not known. Undefined where it is in none of them.
+ */
+export const bytesIn = ({ part }: BadPart, records: readonly Element[]): Buffer | undefined => {
+  const found = records.find(({ record }) => pathOf(record, part) !== undefined);
+  if (found === undefined) return undefined;
+  const path = pathOf(found.source, part);
+  const bytes = found.bytes();
+  return (path && valueSlice(bytes, path)) ?? bytes;
+};

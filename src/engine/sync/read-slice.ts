@@ -9,7 +9,7 @@ import { BinaryWriter } from '../../load/binary.ts';
 import { target } from '../../load/layout.ts';
 import { ListingLoad } from '../../load/load.ts';
 import { inScope } from '../../load/replace.ts';
-import { readingOf } from '../../reading/open-reading.ts';
+import { readingOf } from '../../reading/pages.ts';
 import { commit, scopeOf, type WalkRun } from '../batching/commit.ts';
 import { takePage, WaitingRecords } from '../batching/map-page.ts';
 import type { ListRead } from '../batching/nested-lists.ts';

@@ -5,9 +5,8 @@ import type { LookupFunction } from 'node:net';
 import { request } from 'undici';
 import { stopped } from '../../core/abort.ts';
 import { codeOf, ForeignOrigin, Transient, UnexpectedContent } from '../../core/errors.ts';
-import { decoded, flat, Late } from '../../http/exchange.ts';
+import { decoded, flat, Late, networkFailure } from '../../http/exchange.ts';
 import { type Headers, retryAfterMs } from '../../http/headers.ts';
-import { networkFailure } from '../../http/network-errors.ts';
 import { connectTo, type Proxies } from '../../http/proxy.ts';
 import type { DownloadTarget } from './download-url.ts';
 

@@ -2,6 +2,7 @@
 
 import { count, duration, minute, plural } from '../../core/format.ts';
 import type { DayStatus } from '../../queries/daily-status.ts';
+import type { Counters } from '../../queries/db.ts';
 import type { BadSlice } from '../../queries/run-history.ts';
 import type { Progress, Timeline } from '../../queries/timeline.ts';
 import { sign, spoken, type Tone, toneOf } from './components.ts';
@@ -13,6 +14,14 @@ export interface Series {
   /** One for each bar. */
   readonly values: readonly number[];
 }
+
+/** The rows that each changed, by what became of them. */
+export const changeSeries = (of: readonly { readonly counts: Counters }[]): readonly Series[] => [
+  { name: 'inserted', tone: 'good', values: of.map(({ counts }) => counts.inserted) },
+  { name: 'updated', tone: 'going', values: of.map(({ counts }) => counts.updated) },
+  { name: 'deleted', tone: 'warn', values: of.map(({ counts }) => counts.deleted) },
+  { name: 'rejected', tone: 'bad', values: of.map(({ counts }) => counts.rejected) },
+];
 
 const height = 110;
 

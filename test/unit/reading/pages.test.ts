@@ -11,9 +11,7 @@ import {
   UnexpectedContent,
 } from '../../../src/core/errors.ts';
 import type { Http, Json, Page, PageWalk, Paging, Request } from '../../../src/core/stream.ts';
-import { sourceBytes } from '../../../src/reading/open-reading.ts';
-import type { WalkEnd, WalkLimits } from '../../../src/reading/pages.ts';
-import { pages } from '../../../src/reading/pages.ts';
+import { pages, sourceBytes, type WalkEnd, type WalkLimits } from '../../../src/reading/pages.ts';
 import {
   bareArray,
   cursor,

@@ -3,10 +3,9 @@
 import { Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/record.ts';
 import type { Answer, Http, Json, Request } from '../../../core/stream.ts';
-import { ifBusy, route, sendOptional } from '../client.ts';
 import { instantText, isFilled, standingIn, textOf } from '../fields.ts';
 import { type DagRunRecord, engineRun, firstAs, runIn } from '../transform.ts';
-import { each, pagesOf } from '../workflow.ts';
+import { each, ifBusy, pagesOf, route, sendOptional } from '../workflow.ts';
 import type { DaguDialect } from './dialect.ts';
 
 export const statusRequest = (dag: string): Request => route('/api/v1', 'GET', '/dags/{dag}/status', [dag]);

@@ -3,11 +3,10 @@
 import * as errors from '../../../core/errors.ts';
 import type { Http, Json, Request } from '../../../core/stream.ts';
 import { refusalIn } from '../../../http/closed-endpoints.ts';
-import { firstOf, ofOneRequest } from '../client.ts';
+import { firstOf, ofOneRequest } from '../workflow.ts';
 import { contract, recordOf, statusRequest } from './contract.ts';
 import type { DaguDialect } from './dialect.ts';
-import { v1_30 } from './v1-30.ts';
-import { listIn, listRequest, v2 } from './v2.ts';
+import { listIn, listRequest, v1_30, v2 } from './v2.ts';
 
 /** What is asked, and what throws where the answer is not of the dialect. */
 type Probe = readonly [dialect: DaguDialect, request: Request, check: (body: Json) => unknown];

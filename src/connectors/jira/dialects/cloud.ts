@@ -1,6 +1,6 @@
 /** Servers with version 3 of the REST API: Jira Cloud, and those of the contract. */
 
-import { sending } from '../client.ts';
+import { sending } from '../account.ts';
 import { epochMillis, quotedMinutes } from '../jql.ts';
 import type { JiraDialect } from './dialect.ts';
 

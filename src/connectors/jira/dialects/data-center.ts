@@ -8,7 +8,7 @@ import { isObject } from '../../../core/record.ts';
 import type { Http, Json, Request } from '../../../core/stream.ts';
 import { instantToDate } from '../../../core/time.ts';
 import { get, instantAt } from '../../../reading/requests.ts';
-import { sending } from '../client.ts';
+import { sending } from '../account.ts';
 import { epochMillis } from '../jql.ts';
 import { at, listOf } from '../lists.ts';
 import { answers, type JiraDialect } from './dialect.ts';

@@ -10,10 +10,9 @@ import type {
   SliceReading,
   Stream,
 } from '../../../core/stream.ts';
-import { readingOf } from '../../../reading/open-reading.ts';
+import { readingOf } from '../../../reading/pages.ts';
 import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
-import { existsAt } from '../account.ts';
-import { boardSprint } from '../client.ts';
+import { boardSprint, existsAt } from '../account.ts';
 import { listing, listingOf } from '../lists.ts';
 import type { Search } from '../search.ts';
 import * as tables from '../tables.ts';

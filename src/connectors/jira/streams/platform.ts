@@ -3,10 +3,9 @@
 import { Forbidden, Missing, UnexpectedContent } from '../../../core/errors.ts';
 import { isObject } from '../../../core/record.ts';
 import type { Afterwards, Fallback, Http, Json, PageWalk, Paging, Stream } from '../../../core/stream.ts';
-import { readingOf } from '../../../reading/open-reading.ts';
+import { readingOf } from '../../../reading/pages.ts';
 import { bareArray, firstThatFits, offset, single, withParameter } from '../../../reading/paginators.ts';
-import { cheapest, existsAt } from '../account.ts';
-import { sending } from '../client.ts';
+import { cheapest, existsAt, sending } from '../account.ts';
 import type { Readable } from '../columns.ts';
 import { fieldMapper, fieldSearch, readFields } from '../fields.ts';
 import { issueChildren, issues as issuesTable } from '../issue-tables.ts';

@@ -14,8 +14,7 @@ import type {
 } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
-import { sourceBytes } from '../../../reading/open-reading.ts';
-import { pages } from '../../../reading/pages.ts';
+import { pages, sourceBytes } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
 import { at, get, instantAt, listNamed, textAt } from '../../../reading/requests.ts';
 import { accountOf, idChunks, ofAccount } from '../ads.ts';

@@ -6,10 +6,9 @@ import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import * as history from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
 import * as ui from '../components.ts';
-import { bars, firstShown, strip, stripKey } from '../figures.ts';
+import { bars, changeSeries, firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, type HtmlPart, html, lines } from '../html.ts';
 import { type DashboardPage, live, type PageContext, type PageRequest } from '../layout.ts';
-import { changeSeries } from './runs.ts';
 
 export async function streamsPage({ db, view }: PageRequest): Promise<DashboardPage> {
   const [streams, days, changes] = await Promise.all([

@@ -1,9 +1,9 @@
 import http from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openHttp } from '../../../../src/connectors/dagu/client.ts';
 import { currentRun, recordOf } from '../../../../src/connectors/dagu/dialects/contract.ts';
 import { findDialect } from '../../../../src/connectors/dagu/dialects/find.ts';
 import { dag, dagIn, dagRun, runIn } from '../../../../src/connectors/dagu/transform.ts';
+import { openHttp } from '../../../../src/connectors/dagu/workflow.ts';
 
 /** A server that answers these paths, and others with 404. */
 async function serving(answers: Readonly<Record<string, { status?: number; type?: string; body: unknown }>>) {

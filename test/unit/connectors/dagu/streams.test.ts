@@ -5,8 +5,8 @@ import {
   type WorkflowSimulator,
 } from '../../../../simulators/dagu/server.ts';
 import { type Fault, resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
-import type { EngineSettings } from '../../../../src/connectors/dagu/client.ts';
 import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
+import type { EngineSettings } from '../../../../src/connectors/dagu/workflow.ts';
 import { ExactNumber } from '../../../../src/core/json.ts';
 import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
 import { storedRuns } from '../../../support/workflow-runs.ts';

@@ -5,7 +5,7 @@ import { startTracker, type TrackerOptions } from '../../../../simulators/jira/s
 import { sourceOf } from '../../../../src/connectors/connector.ts';
 import { openTracker, type TrackerSettings } from '../../../../src/connectors/jira/source.ts';
 import type { Json, Slice, SliceContext, SliceReading, Source, Stream } from '../../../../src/core/stream.ts';
-import { readingOf } from '../../../../src/reading/open-reading.ts';
+import { readingOf } from '../../../../src/reading/pages.ts';
 import { settingsFor } from '../../../support/rig.ts';
 
 /** A source on its simulator; `read` gives records, their ids, and the rows and children they become. */

@@ -3,7 +3,7 @@ import { gzipBomb, status } from '../../../../simulators/shared/faults.ts';
 import { AuthFailed, Misconfigured } from '../../../../src/core/errors.ts';
 import type { Window } from '../../../../src/core/stream.ts';
 import { basic } from '../../../../src/http/auth.ts';
-import { readingOf } from '../../../../src/reading/open-reading.ts';
+import { readingOf } from '../../../../src/reading/pages.ts';
 import { dialects } from '../../../support/small-site.ts';
 import { type Opened, opened, readAll } from './opened.ts';
 

@@ -9,7 +9,7 @@ import {
   UnexpectedContent,
 } from '../../../../src/core/errors.ts';
 import type { Json, ReadSide, Slice, SliceContext, WalkEnd } from '../../../../src/core/stream.ts';
-import { readingOf } from '../../../../src/reading/open-reading.ts';
+import { readingOf } from '../../../../src/reading/pages.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 import {
   type Entity,
