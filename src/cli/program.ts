@@ -1,15 +1,11 @@
 /** The command line: the verbs as data, each loaded when it is called, so that `--help` stays fast; and commander, filled from them. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Verb } from './context.ts';
+import type { Context, Verb } from './context.ts';
 import { withoutValues } from './exit.ts';
 import type { Sink } from './terminal.ts';
 
 /** The options that every verb takes. */
-export interface Flags {
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-}
+export type Flags = Partial<Pick<Context, 'json' | 'quiet' | 'verbose'>>;
 
 /** Runs a loaded verb with its arguments and options. */
 type Start = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;

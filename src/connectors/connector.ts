@@ -2,7 +2,7 @@
 import type { Configurable, SourceOf } from '../config/pipeline.ts';
 import { type GivenOf, type Settings, setting, type ValuesOf } from '../config/settings.ts';
 import type { Engine } from '../core/dag-engine.ts';
-import type { Observe } from '../core/run.ts';
+import type { Observe, ReadingOptions } from '../core/run.ts';
 import type { Http, Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
@@ -10,6 +10,7 @@ import { createHttp } from '../http/client.ts';
 import { closedEndpoints } from '../http/closed-endpoints.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 
+export type { ReadingOptions } from '../core/run.ts';
 export type { HttpEvent } from '../http/http-options.ts';
 
 /** What the program gives to a source that is opened. */
@@ -52,22 +53,6 @@ export interface Opened {
    * which the next run goes on; without it watermarks stay where they are.
    */
   check(signal: AbortSignal): Promise<Pick<Preflight, 'clock'> & Partial<Preflight>>;
-}
-
-/** How a source is read. */
-export interface ReadingOptions {
-  /** Streams that runs leave out. */
-  readonly exclude: readonly string[];
-  /** Requests that a run may send for a stream before it leaves its other owners to the next one, by stream. */
-  readonly rotate: Readonly<Record<string, number>>;
-  /** Slices that are read at once. */
-  readonly concurrency: number;
-  /** How far behind the watermark an incremental read begins. */
-  readonly lookbackMs: number;
-  /** How far back records are read again by creation where the server cannot filter by change. */
-  readonly createdWindowMs: number;
-  /** Where history begins. */
-  readonly historyStart: Date;
 }
 
 /** Settings that every connector has; one may declare them anew with other defaults. */

@@ -1,5 +1,5 @@
 /** A run, its events and its report. */
-import type { Stream } from './stream.ts';
+import type { HttpCounters, Stream } from './stream.ts';
 
 /**
  * sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects
@@ -120,16 +120,15 @@ export interface StreamReport extends ReportTotals {
   readonly reason?: string | undefined;
 }
 
-export interface RunReport extends ReportTotals {
+export interface RunReport
+  extends ReportTotals,
+    Readonly<Pick<HttpCounters, 'requests' | 'retries' | 'throttledMs'>> {
   /** `ops.runs.run_id`; null for a dry run. */
   readonly runId: string | null;
   readonly pipeline: string;
   readonly kind: RunKind;
   readonly status: RunStatus;
   readonly streams: readonly StreamReport[];
-  readonly requests: number;
-  readonly retries: number;
-  readonly throttledMs: number;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -156,3 +155,19 @@ export type RunEvent = { readonly pipeline: string } & (
 );
 
 export type Observe = (event: RunEvent) => void;
+
+/** How a source is read. */
+export interface ReadingOptions {
+  /** Streams that runs leave out. */
+  readonly exclude: readonly string[];
+  /** Requests that a run may send for a stream before it leaves its other owners to the next one, by stream. */
+  readonly rotate: Readonly<Record<string, number>>;
+  /** Slices that are read at once. */
+  readonly concurrency: number;
+  /** How far behind the watermark an incremental read begins. */
+  readonly lookbackMs: number;
+  /** How far back records are read again by creation where the server cannot filter by change. */
+  readonly createdWindowMs: number;
+  /** Where history begins. */
+  readonly historyStart: Date;
+}

@@ -194,18 +194,12 @@ export interface Partitions {
   readonly unreferenced?: string;
 }
 
-/** Keys that the warehouse already knows, e.g. of the entities that a report is asked for. */
-export interface KeySet {
-  /** `schema.table` */
-  readonly table: string;
-  /** Name in the result → column of that table (read as text). */
-  readonly columns: Readonly<Record<string, string>>;
+/** Keys that the warehouse already knows, e.g. of the entities that a report is asked for; `columns`: name in the result → column. */
+export interface KeySet extends Pick<Partitions, 'table' | 'columns' | 'where'> {
   /** Only rows whose column has this value, by column. */
   readonly of?: Readonly<Record<string, string>>;
   /** Only rows whose column has one of these values, by column. */
   readonly among?: Readonly<Record<string, readonly string[]>>;
-  /** Further condition in SQL over the table's own columns; constant text of ours. */
-  readonly where?: string;
 }
 
 /** What the engine lends to a stream that reads a slice itself. */

@@ -8,16 +8,15 @@ import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
 import { modeOf, type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
 
-/** What a run would do for one stream. */
+/**
+ * What a run would do for one stream. `slices`: partitions known now; windows are halved further while reading. `records`: where the source can say
+ * so cheaply; of days an upper bound.
+ */
 export interface PlannedStream extends StreamSize {
   readonly from: Date | undefined;
   readonly to: Date | undefined;
   /** Why everything is read again that was not asked for. */
   readonly why: string | undefined;
-  /** Partitions known now; windows are halved further while reading. */
-  readonly slices: number;
-  /** Records, where the source can say so cheaply; of days an upper bound. */
-  readonly records?: number;
 }
 
 /** Records a page of a windowed stream holds. */

@@ -16,14 +16,13 @@ export interface Finding {
   readonly pipeline: string;
   readonly state: Health;
   readonly which: RunRef | null;
+  /** Probable, in one sentence; null where none is known. */
   readonly cause: string | null;
 }
 
 /** One message; plain values, no secret. */
-export interface Message {
+export interface Message extends Pick<Finding, 'pipeline' | 'state' | 'cause'> {
   readonly event: Exclude<Health, 'ok'> | 'recovered' | 'reminder';
-  readonly pipeline: string;
-  readonly state: Health;
   readonly before: Health;
   /** ISO 8601 UTC. */
   readonly since: string;
@@ -31,8 +30,6 @@ export interface Message {
   readonly run: string | null;
   /** In one sentence. */
   readonly title: string;
-  /** The probable cause, in one sentence; null where none is known. */
-  readonly cause: string | null;
   /** The next command to run. */
   readonly next: string;
 }

@@ -9,9 +9,6 @@ export interface DayStatus {
   readonly stream: string | null;
   /** `2026-11-21` (UTC), the day on which the runs began. */
   readonly day: string;
-  readonly runs: number;
-  /** Runs that did not succeed. */
-  readonly failures: number;
   /** Of the last run that no later one of that day has mended; a run of a part only where nothing else ran. */
   readonly status: string;
   readonly lastRunId: string;
@@ -27,10 +24,9 @@ const isMended = (isWell: RawBuilder<unknown>, lists: RawBuilder<unknown>, recon
     or kind = 'reconcile' and run_id < max(run_id) filter (where ${isWell} and ${reconciles}) over of_day, false)`;
 
 /** One row a day from `r`. `partly`: runs of a part, which say nothing of the rest. */
-const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
+const byDay = (partly: RawBuilder<unknown>) => {
   const last = sql`order by is_well, ${partly} and is_well, run_id desc`;
-  return sql`pipeline, stream, day, count(*)::float8 as runs,
-    (count(*) filter (where ${isBad}))::float8 as failures,
+  return sql`pipeline, stream, day,
     (array_agg(status ${last}))[1] as status, (array_agg(run_id ${last}))[1]::text as last_run_id,
     sum(inserted + updated + deleted)::float8 as changed`;
 };
@@ -39,20 +35,18 @@ const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
 export const dailyStatus = (db: Db, since: Date) => {
   const isWell = sql`status = 'succeeded'`;
   const isMendedRun = isMended(isWell, sql`settles = 'freshness'`, sql`settles = 'deletions'`);
-  const isBad = sql`status not in ('succeeded', 'running')`;
   return query(db)<DayStatus>`
     with r as (
       select *, null::text as stream, ${dayOf} as day, ${isMendedRun} as is_well
       from ops.runs where started_at >= ${since} and kind <> 'backfill'
       window of_day as (partition by pipeline, ${dayOf}))
-    select ${byDay(isBad, sql`settles is null`)}
+    select ${byDay(sql`settles is null`)}
     from r group by pipeline, stream, day order by pipeline, day`;
 };
 
 /** The same for each stream. */
 export const dailyStreamStatus = (db: Db, since: Date) => {
-  const isBad = sql`status in ('failed', 'partial', 'interrupted', 'attention')`;
-  const isWell = sql`not (${isBad} or status = 'running')`;
+  const isWell = sql`status not in ('failed', 'partial', 'interrupted', 'attention', 'running')`;
   const isMendedRun = isMended(isWell, sql`kind in ('sync', 'full')`, sql`kind = 'reconcile'`);
   return query(db)<DayStatus>`
     with s as (
@@ -62,6 +56,6 @@ export const dailyStreamStatus = (db: Db, since: Date) => {
     r as (
       select *, ${dayOf} as day, ${isMendedRun} as is_well
       from s window of_day as (partition by pipeline, stream, ${dayOf}))
-    select ${byDay(isBad, sql`kind = 'replay'`)}
+    select ${byDay(sql`kind = 'replay'`)}
     from r group by pipeline, stream, day order by pipeline, stream, day`;
 };

@@ -80,7 +80,6 @@ export const receipts = (db: Db, pipeline: string, stream: string, limit: number
 
 /** A change in the shape of a source. */
 interface SchemaChange {
-  readonly changeId: string;
   readonly pipeline: string;
   readonly stream: string;
   /** What was seen, e.g. `field votes changed from number to object`. */
@@ -92,5 +91,5 @@ interface SchemaChange {
 /** The newest first. */
 export const schemaChanges = (db: Db, limit: number) =>
   query(db)<SchemaChange>`
-    select c.change_id::text, src.name as pipeline, c.stream, c.note, c.run_id::text, c.detected_at
+    select src.name as pipeline, c.stream, c.note, c.run_id::text, c.detected_at
     from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`;

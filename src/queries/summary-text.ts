@@ -121,13 +121,12 @@ function lastRun(last: readonly RunLine[], now: Date): string {
   return `The last ${name} began at ${clock(startedAt, now)} UTC, took ${duration(seconds)} and ${how}.`;
 }
 
-const age = (since: Date, now: Date): string => duration((now.getTime() - since.getTime()) / 1000);
-
 /** What is wrong with a stream and since when, e.g. `is 5 h old`; undefined: nothing. */
 function trouble({ freshness, freshAt, openRejects, last }: StreamState, now: Date): string | undefined {
   const since = freshAt === null ? 'was never loaded' : `is as of ${relative(freshAt, now)}`;
   if (freshness === 'never') return since;
-  if (freshness === 'stale' && freshAt !== null) return `is ${age(freshAt, now)} old`;
+  if (freshness === 'stale' && freshAt !== null)
+    return `is ${duration((now.getTime() - freshAt.getTime()) / 1000)} old`;
   if (freshness === 'stale') return since;
   if (freshness === 'forbidden') return `is forbidden, and ${since}`;
   if (openRejects > 0) return `has ${plural(openRejects, 'record')} that could not become rows`;

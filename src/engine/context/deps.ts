@@ -1,19 +1,17 @@
 /** What a run is given, how much of it is done at once, and which of the source's streams it reads. */
 
 import { Misconfigured } from '../../core/errors.ts';
-import type { Cost, Observe, StreamSize } from '../../core/run.ts';
+import type { Cost, Observe, ReadingOptions, StreamSize } from '../../core/run.ts';
 import type { Partition, Source, Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 
 /** What a run is given by `main.ts`: everything it needs, nothing it could look up by itself. */
-export interface RunDeps {
+export interface RunDeps extends Omit<ReadingOptions, 'exclude' | 'rotate'> {
   readonly warehouse: Warehouse;
   readonly source: Source;
   readonly observe: Observe;
   readonly signal: AbortSignal;
-  /** How many slices are read at once. */
-  readonly concurrency: number;
   /** How long a run may take in all; absent: for ever. */
   readonly deadlineMs?: number;
   /**
@@ -30,12 +28,6 @@ export interface RunDeps {
   readonly excludedBy?: string;
   readonly version: string;
   readonly trigger: 'manual' | 'schedule' | 'api';
-  /** How far behind the watermark an incremental walk begins. */
-  readonly lookbackMs: number;
-  /** How far back records are walked again by creation where the server cannot filter by change. */
-  readonly createdWindowMs: number;
-  /** Where history begins. */
-  readonly historyStart: Date;
   /** What the runs before this one let expect; it is kept beside what came. Absent: nothing is. */
   readonly estimate?: (size: StreamSize) => Promise<Cost | undefined>;
 }
