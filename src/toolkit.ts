@@ -11,7 +11,7 @@ export * as decimal from './core/json.ts';
 export * as json from './core/json.ts';
 export * from './core/make-directory.ts';
 export * from './core/memoize-async.ts';
-// Three names of one file: it was three.
+// Connectors outside this repository may use any of these names.
 export * as recordObject from './core/record.ts';
 export * as recordParts from './core/record.ts';
 export * as recordReader from './core/record.ts';
@@ -32,8 +32,7 @@ export * from './reading/download.ts';
 export * from './reading/map-concurrent.ts';
 export * from './reading/merge-concurrent.ts';
 export * from './reading/pages.ts';
-export * from './reading/pages.ts';
-export * from './reading/paginators.ts';
 export * as paginators from './reading/paginators.ts';
+export { pageSizeOf } from './reading/paginators.ts';
 export * as reportJobs from './reading/report-jobs.ts';
 export * as lists from './reading/requests.ts';

@@ -5,16 +5,7 @@
 
 import { eachPart, isObject, type JsonObject, own, Reading } from './record.ts';
 import * as values from './record-values.ts';
-import type {
-  Json,
-  LoadSide,
-  Mapped,
-  NestedList,
-  PageWalk,
-  Slice,
-  TakeBadPart,
-  Transform,
-} from './stream.ts';
+import type * as stream from './stream.ts';
 import type { Child, Column, DeclaredTable, Row, Value } from './table.ts';
 import * as core from './table.ts';
 
@@ -97,7 +88,7 @@ const chooser = <V>(ways: readonly string[], reads: readonly Read<V>[]): Read<V>
   const paths = ways.map((way) => way.replaceAll('?', ''));
   // An object that holds other members is no value itself: `budget` is an amount or holds one.
   const isHolder = (path: string) => paths.some((other) => other.startsWith(`${path}.`));
-  const valueAt = (record: Json, path: string): Json => {
+  const valueAt = (record: stream.Json, path: string): stream.Json => {
     let value = record;
     for (const step of path.split('.')) value = isObject(value) ? own(value, step) : null;
     return isObject(value) && isHolder(path) ? null : (value ?? null);
@@ -303,13 +294,13 @@ const holdersOf = (paths: readonly string[], everywhere: readonly string[]): rea
 };
 
 const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder, isNoted: boolean) => {
-  let holder: Json = record;
+  let holder: stream.Json = record;
   for (const step of steps) holder = isObject(holder) ? own(holder, step) : null;
   if (isObject(holder)) r.keepUnknown(holder, names, prefix, isNoted);
 };
 
 /** The transform of a stream whose records become one row each. Columns that read nothing are of the slice's partition. */
-export const transformOf = (table: RecordTable): Transform => readInto(table).transform;
+export const transformOf = (table: RecordTable): stream.Transform => readInto(table).transform;
 
 /** Rows that belong to a record's row. The first columns of their key are the key of that row. */
 export interface Part {
@@ -317,7 +308,7 @@ export interface Part {
   /** The record's own list whose elements become the rows, e.g. `labels`. */
   readonly list?: string;
   /** A list that is fetched apart where the record is new or has changed: its pages; undefined: it has none. */
-  readonly walk?: (record: JsonObject) => PageWalk | undefined;
+  readonly walk?: (record: JsonObject) => stream.PageWalk | undefined;
   /** The member of the record that says how many that list has: a list with fewer is no proof, and is read again. */
   readonly count?: string;
 }
@@ -329,20 +320,20 @@ export interface Part {
 export const readInto = (
   table: RecordTable,
   parts: Readonly<Record<string, Part>> = {},
-  more?: (r: Reading, record: JsonObject, row: Row) => Omit<Mapped, 'row'>,
-): Pick<LoadSide, 'table' | 'children' | 'transform' | 'partRows'> => {
+  more?: (r: Reading, record: JsonObject, row: Row) => Omit<stream.Mapped, 'row'>,
+): Pick<stream.LoadSide, 'table' | 'children' | 'transform' | 'partRows'> => {
   const all = Object.entries(parts).map(([name, part]) => ({
     name,
     ...part,
     parent: part.table.key.slice(0, table.key.length),
   }));
-  const transform: Transform = (record, slice) => {
+  const transform: stream.Transform = (record, slice) => {
     const r = new Reading(core.nameOf(table), table.noun, record);
     const object = values.requireRecord(r, record);
     const row = table.rowOf(r, object, ownerOf(table, r, slice));
     const others = more?.(r, object, row);
     const children: Record<string, readonly Row[]> = {};
-    const nestedLists: NestedList[] = [];
+    const nestedLists: stream.NestedList[] = [];
     for (const { name, table: inner, list, walk, count, parent } of all) {
       const owner = Object.fromEntries(
         parent.map((column, at) => [column, row[table.key[at] ?? ''] ?? null]),
@@ -350,7 +341,7 @@ export const readInto = (
       const given = () => jsonOf(owner);
       const elements = list === undefined ? undefined : elementsOf(r, object, list);
       if (elements !== undefined && list !== undefined) {
-        const read = (each: Json, index: number) => {
+        const read = (each: stream.Json, index: number) => {
           const at = r.element(list, index);
           return [inner.rowOf(at, values.requireElement(at, each), owner)];
         };
@@ -358,7 +349,7 @@ export const readInto = (
       }
       if (walk === undefined) continue;
       const pages = counted(walk(object), count === undefined ? undefined : own(object, count));
-      const rows = (records: readonly Json[], bad?: TakeBadPart) =>
+      const rows = (records: readonly stream.Json[], bad?: stream.TakeBadPart) =>
         eachPart(name, records, (each) => [rowAlone(inner, each, owner)], bad, given);
       if (pages === undefined) children[name] = [];
       else nestedLists.push({ child: name, walk: pages, rows });
@@ -372,7 +363,7 @@ export const readInto = (
       ...r.remarks(),
     };
   };
-  const partRows = (child: string, part: Json, given: Json): readonly Row[] => {
+  const partRows = (child: string, part: stream.Json, given: stream.Json): readonly Row[] => {
     const { table: inner, parent } = all.find(({ name }) => name === child) ?? { table, parent: [] };
     return [rowAlone(inner, part, keyValues(inner, parent, given))];
   };
@@ -384,11 +375,11 @@ export const readInto = (
 };
 
 /** The pages with a total that the record states, where it is a number. */
-const counted = (walk: PageWalk | undefined, total: Json): PageWalk | undefined =>
+const counted = (walk: stream.PageWalk | undefined, total: stream.Json): stream.PageWalk | undefined =>
   walk && typeof total === 'number' ? { ...walk, paging: { ...walk.paging, total: () => total } } : walk;
 
 /** The elements of a list within the record; undefined where it is no list: it is kept in `_extra`. */
-const elementsOf = (r: Reading, record: JsonObject, list: string): readonly Json[] | undefined => {
+const elementsOf = (r: Reading, record: JsonObject, list: string): readonly stream.Json[] | undefined => {
   const elements = own(record, list) ?? [];
   return Array.isArray(elements) ? elements : (r.flip(list, elements, 'a list') ?? undefined);
 };
@@ -400,13 +391,13 @@ export const lastOfEach = ({ key }: Pick<core.Table, 'key'>, rows: readonly Row[
     : [...new Map(rows.map((row) => [key.map((column) => String(row[column])).join('\n'), row])).values()];
 
 /** Values of a key as JSON: a bigint as its digits. */
-const jsonOf = (key: Row): Json =>
+const jsonOf = (key: Row): stream.Json =>
   Object.fromEntries(
     Object.entries(key).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
   );
 
 /** The columns of a parent's key, from its JSON; numeric ones are read as strictly as every id. */
-const keyValues = (table: RecordTable, names: readonly string[], given: Json): Row => {
+const keyValues = (table: RecordTable, names: readonly string[], given: stream.Json): Row => {
   const r = new Reading(core.nameOf(table), table.noun, given);
   const key = values.requireRecord(r, given);
   return Object.fromEntries(names.map((name) => [name, keyValue(table, r, key, name)]));
@@ -416,7 +407,7 @@ const keyValue = ({ columns }: RecordTable, r: Reading, key: JsonObject, name: s
   columns[name] === 'bigint' ? values.requiredId(r, key, name) : ((own(key, name) ?? null) as Value);
 
 /** The row of a record that was fetched by itself. */
-const rowAlone = (table: RecordTable, record: Json, owner: Row): Row => {
+const rowAlone = (table: RecordTable, record: stream.Json, owner: Row): Row => {
   const r = new Reading(core.nameOf(table), table.noun, record);
   return table.rowOf(r, values.requireRecord(r, record), owner);
 };
@@ -430,5 +421,5 @@ const nounOf = (name: string): string =>
     .replace(/(?<=us|ss)es$|s$/, '');
 
 /** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
-const ownerOf = (table: RecordTable, r: Reading, { partition = {} }: Slice): Row =>
+const ownerOf = (table: RecordTable, r: Reading, { partition = {} }: stream.Slice): Row =>
   Object.fromEntries(Object.keys(partition).map((name) => [name, keyValue(table, r, partition, name)]));

@@ -144,14 +144,9 @@ export interface Versions {
 /**
  * Into a table with the key columns, `metric`, `old_value`, `new_value` (numeric; null: there was none), `seen_at` and `_run_id`: one row for
  * every number of an existing row that changes or goes, and for every number of a row that comes later than its day was first read.
+ * `columns` are numeric.
  */
-export interface Revisions {
-  /** `schema.table` */
-  readonly into: string;
-  /** The comment of that table. */
-  readonly about: string;
-  /** Numeric columns. */
-  readonly columns: readonly string[];
+export interface Revisions extends Pick<Versions, 'into' | 'about' | 'columns'> {
   /** A jsonb column of further numbers by name. */
   readonly extra?: string;
 }

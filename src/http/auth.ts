@@ -23,7 +23,7 @@ const fixed =
   (authorization: string): Auth =>
   () => ({ authorize: () => ({ authorization }) });
 
-interface Client {
+export interface Client {
   /** Of the token endpoint. Only it gets the secret. */
   readonly tokenUrl: string;
   readonly clientId: string;

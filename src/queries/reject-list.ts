@@ -29,12 +29,9 @@ export interface ListedReject {
   readonly excerpt: string;
 }
 
-interface RejectFilter {
-  readonly pipeline?: string | undefined;
-  readonly stream?: string | undefined;
+interface RejectFilter
+  extends Partial<Record<'pipeline' | 'stream' | 'code' | 'rejectId', string | undefined>> {
   readonly key?: readonly string[] | undefined;
-  readonly code?: string | undefined;
-  readonly rejectId?: string | undefined;
   /** Also those that are resolved or replayed. */
   readonly all?: boolean | undefined;
 }

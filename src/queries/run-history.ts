@@ -1,10 +1,12 @@
 /** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Receipt } from '../core/run.ts';
+import type { StreamReport } from '../core/run.ts';
+import type { HttpCounters } from '../core/stream.ts';
 import type { Counters, Db, FailureText } from './db.ts';
 import { countsOf, errorOf, every, query, receiptOf } from './db.ts';
 
-export interface RunLine {
+export interface RunLine
+  extends Readonly<Pick<HttpCounters, 'requests' | 'retries' | 'throttled' | 'throttledMs'>> {
   readonly runId: string;
   readonly pipeline: string;
   readonly kind: string;
@@ -19,21 +21,13 @@ export interface RunLine {
   /** Until now, while it runs. */
   readonly seconds: number;
   readonly counts: Counters;
-  readonly requests: number;
-  readonly retries: number;
-  /** Requests that were rate-limited. */
-  readonly throttled: number;
-  readonly throttledMs: number;
   readonly error: FailureText;
 }
 
 /** One stream's part in a run. */
-export interface RunStream {
-  readonly stream: string;
+export interface RunStream extends Pick<StreamReport, 'stream' | 'slices' | 'receipt'> {
   readonly status: string;
   readonly reason: string | null;
-  readonly slices: number;
-  readonly receipt: Receipt;
   readonly counts: Counters;
   readonly seconds: number | null;
 }

@@ -9,7 +9,7 @@ import { AuthFailed, Misconfigured, saidBy } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/make-directory.ts';
 import type { Vault } from '../../core/vault.ts';
 import { accessTokens, type Given } from '../../http/access-tokens.ts';
-import { type Auth, basic, bearer, type Hidden } from '../../http/auth.ts';
+import { type Auth, basic, bearer, type Client, type Hidden } from '../../http/auth.ts';
 
 // Where a refresh token that the platform renews is kept between runs.
 
@@ -108,12 +108,9 @@ const replace = async (file: string, text: string): Promise<void> => {
   await directory.sync().finally(() => directory.close());
 };
 
-interface Refresh {
+interface Refresh extends Pick<Client, 'tokenUrl' | 'clientId' | 'clientSecret'> {
   readonly kind: 'refresh';
-  readonly clientId: string;
-  readonly clientSecret: Hidden;
   readonly refreshToken: Hidden;
-  readonly tokenUrl: string;
 }
 export type AdsCredentials = Refresh | { readonly kind: 'token'; readonly accessToken: Hidden };
 
