@@ -11,6 +11,7 @@ import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import { notifyAfter, outboundOf } from '../runs/after.ts';
 import type { Ask } from '../runs/ask.ts';
+import { lender } from '../runs/assemble.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
 import type { Context, Verb } from './context.ts';
@@ -54,15 +55,10 @@ async function runAsks(
   if (dryRun) return showPlan(context, asks);
   const { parts } = context;
   const config = await parts.config();
-  const warehouseOf =
-    asks.length > 1
-      ? lookup.warehouses(parts, config, await lookup.current(context))
-      : () => parts.warehouse();
-  const own = (pipeline: string) => ({
-    ...context,
-    parts: { ...parts, warehouse: () => warehouseOf(pipeline) },
-  });
-  const run = (ask: Ask, progress: ProgressOutput) => runOne(own(ask.pipeline), ask, progress);
+  const lend = asks.length > 1 ? lender(parts, config, await lookup.current(context)) : undefined;
+  const run = (ask: Ask, progress: ProgressOutput): Promise<number> =>
+    lend?.((own) => runOne({ ...context, parts: { ...parts, warehouse: async () => own } }, ask, progress)) ??
+    runOne(context, ask, progress);
   return runEach(context, asks, run, jobs ?? config.server.jobs);
 }
 

@@ -55,7 +55,7 @@ function server(from: Variables) {
   return { host, port, apiToken, readToken, stuckMinutes, jobs };
 }
 
-/** A run waits for its source more than it computes; and each has up to six connections, of the hundred that Postgres allows by default. */
+/** A run waits for its source more than it computes; and each has some five connections, of the hundred that Postgres allows by default. */
 const usualJobs = (): number => Math.min(8, Math.max(2, 2 * os.availableParallelism()));
 
 /** What the views of the reporting schema show. */

@@ -200,7 +200,7 @@ export const warehouseSettings = (): ServerSettings => ({
   effective_cache_size: '1GB',
   work_mem: '32MB',
   maintenance_work_mem: '128MB',
-  max_connections: '60',
+  max_connections: '100',
   // No replicas here: the least WAL that still recovers from a crash.
   wal_level: 'minimal',
   max_wal_senders: '0',

@@ -74,10 +74,10 @@ export function assemble(
   };
   const warehouse = lazily(async (retryMs?: number) => {
     const { databaseUrl, pipelines } = await config();
+    const max = connectionsOf(pipelines);
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
-    const concurrency = Math.max(4, ...pipelines.map(({ values }) => Number(values?.concurrency ?? 0)));
-    return connected(url, { max: connectionsFor(concurrency), ...(retryMs !== undefined && { retryMs }) });
+    return connected(url, { max, ...(retryMs !== undefined && { retryMs }) });
   });
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
@@ -85,6 +85,26 @@ export function assemble(
     if (failures.length > 0) throw failures[0];
   };
   return { parts: { config, embedded, embeddedIn, connected, warehouse, keep }, close, homes };
+}
+
+/** Connections for one run, of whichever of the pipelines. */
+const connectionsOf = (pipelines: ProgramSettings['pipelines']): number =>
+  connectionsFor(Math.max(4, ...pipelines.map(({ values }) => Number(values?.concurrency ?? 0))));
+
+/** Does work with connections that nothing else uses meanwhile. */
+export type Lend = <T>(work: (warehouse: Warehouse) => Promise<T>) => Promise<T>;
+
+/** Lends connections to runs, and keeps them for the runs after these: no more are open than runs at once need. */
+export function lender(
+  { connected }: Pick<Parts, 'connected'>,
+  { pipelines }: ProgramSettings,
+  { url }: Warehouse,
+): Lend {
+  const free: Warehouse[] = [];
+  return async (work) => {
+    const warehouse = free.pop() ?? (await connected(url.reveal(), { max: connectionsOf(pipelines) }));
+    return work(warehouse).finally(() => free.push(warehouse));
+  };
 }
 
 function lazily<A extends readonly unknown[], T>(

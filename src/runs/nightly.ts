@@ -11,7 +11,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
 import type { Ask, PlanLine, Runner } from './ask.ts';
-import type { ProgramSettings } from './assemble.ts';
+import type { Lend, ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 import { execute, type Following, planOf, type RunContext, withDeps } from './run.ts';
 import { due } from './schedule.ts';
@@ -21,14 +21,13 @@ type How = Parameters<Runner['run']>[1];
 interface RunnerOptions {
   readonly config: ProgramSettings;
   readonly outbound: Outbound;
-  /** Connections for a pipeline's runs only, so that no run takes those of another. */
-  readonly warehouseOf: (pipeline: string) => Promise<Warehouse>;
+  readonly lend: Lend;
   readonly progress: Following;
   readonly warn: (text: string) => void;
 }
 
 export function openRunner(context: RunContext, options: RunnerOptions): Runner {
-  const { config, outbound, warehouseOf, progress, warn } = options;
+  const { config, outbound, lend, progress, warn } = options;
   const configured = lookup.partsOfNightly(config);
   const reconciled = lookup.reconciled(config);
   const during = <T>(
@@ -37,8 +36,10 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
     work: (deps: RunDeps) => Promise<T>,
   ) => {
     const { signal, observe } = how;
-    const parts = { ...context.parts, warehouse: () => warehouseOf(pipeline) };
-    return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
+    return lend((warehouse) => {
+      const parts = { ...context.parts, warehouse: async () => warehouse };
+      return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
+    });
   };
   const run: Runner['run'] = async (ask, { signal, trigger, ...how }) => {
     const { pipeline } = ask;
@@ -68,7 +69,7 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
     },
     async next({ pipeline, does }) {
       if (does !== 'sync' && does !== 'full') return undefined;
-      const isDue = await isReconcileDue(await warehouseOf(pipeline), lookup.pipelineOf(config, pipeline));
+      const isDue = await lend((warehouse) => isReconcileDue(warehouse, lookup.pipelineOf(config, pipeline)));
       return isDue ? { pipeline, does: 'reconcile' } : undefined;
     },
     async preview(ask, signal) {

@@ -8,7 +8,7 @@ import { plural } from '../core/format.ts';
 import type { Source } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
-import { canRotate, connectionsFor, excludedOf, ownerStreams } from '../engine/context/deps.ts';
+import { canRotate, excludedOf, ownerStreams } from '../engine/context/deps.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { MigrateOptions } from '../warehouse/migrate.ts';
@@ -207,23 +207,6 @@ export async function current({ parts, signal, say, warn }: OpeningOptions): Pro
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
   await applySteps(warehouse, config, { signal, goOn: warn });
   return warehouse;
-}
-
-/** Connections to a warehouse for each pipeline, opened at its first run: runs at the same time take none from each other. */
-export function warehouses(
-  { connected }: Pick<Parts, 'connected'>,
-  config: ProgramSettings,
-  { url }: Warehouse,
-) {
-  const opened = new Map<string, Promise<Warehouse>>();
-  return (pipeline: string): Promise<Warehouse> => {
-    const max = connectionsFor(readingOptions(config, pipeline).concurrency);
-    const warehouse = opened.get(pipeline) ?? connected(url.reveal(), { max });
-    opened.set(pipeline, warehouse);
-    // The next run tries again.
-    warehouse.catch(() => opened.delete(pipeline));
-    return warehouse;
-  };
 }
 
 /** Where sources keep what they renew: the warehouse, if there is a key for it. */
