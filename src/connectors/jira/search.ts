@@ -5,7 +5,7 @@ import type { Http, Json, PageWalk, Request, Slice, Window } from '../../core/st
 import { offset, pageSizeOf, pageToken } from '../../reading/paginators.ts';
 import { instantAt } from '../../reading/requests.ts';
 import type { Server } from './dialects/find.ts';
-import { boundsJql, type DateForm, type JqlScope, windowJql } from './jql.ts';
+import { boundsJql, type JqlScope, windowJql } from './jql.ts';
 import { at, idBy, ifNotGiven, listOf, post, textAt } from './lists.ts';
 
 // What the issue search understands: paging and changelogs. Found out from its answers, once a run.
@@ -66,24 +66,41 @@ const reasonOf = ({ messages, message }: Refused): string => messages.join(' ') 
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
   instantAt(at(record, 'fields'), field);
 
-/**
- * What the server understands. Throws what its answers ask for; `Misconfigured` where it refuses the user's filter.
- */
-const findFacts = async (options: SearchOptions, signal: AbortSignal) => {
-  const { dialect, account } = await options.server(signal);
+/** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
+const findFacts = async ({ http, scope, server, changes }: SearchOptions, signal: AbortSignal) => {
+  const { dialect, account } = await server(signal);
   const { dates } = dialect;
-  const { isByUpdated, changelog, everything } =
-    (await findAtOnce(options, dates, signal)) ?? (await findOneByOne(options, dates, signal));
+  // An issue that is found by `updated`, with its changelog, says all at once.
+  const updated = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const byUpdated =
+    changes === 'created' ? undefined : await askForOne(http, updated, signal, expand).catch(asRefused);
+  const found = byUpdated instanceof Refused || byUpdated?.issues.length === 0 ? undefined : byUpdated;
+  const jql = found === undefined ? windowJql(dates, scope) : updated;
+  const everything =
+    found ??
+    (await askForOne(http, jql, signal).catch(async (cause: unknown) => {
+      const refused = asRefused(cause);
+      if (scope.filter === undefined) throw refused;
+      // What the server accepts without the user's filter is the user's to correct.
+      await askForOne(http, windowJql(dates, { ...scope, filter: undefined }), signal);
+      const message = `the tracker refuses TRACKER_JQL (${scope.filter}): ${reasonOf(refused)}`;
+      throw new Misconfigured(message, { cause });
+    }));
   const paging = pagingOf(everything.body, account.isVendor);
+  const expanded = found ?? (await askForOne(http, jql, signal, expand).catch(asRefused));
+  // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
+  // one.
+  const changelog =
+    !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
   return {
     paging,
     dates,
     /** True where the search gives changelogs with `expand: 'changelog'`. */
     changelog,
-    /** True where an issue was found by `updated`; false where that was not asked. */
-    isByUpdated,
+    /** What a search for all issues by `updated` came to, where that may be asked. */
+    byUpdated,
     /** A query over all issues and its answer. */
-    everything,
+    everything: { jql, ...everything },
     /** The same in words, for `check` and the run's notes. */
     summary: [
       `search: ${paging.summary}`,
@@ -93,40 +110,8 @@ const findFacts = async (options: SearchOptions, signal: AbortSignal) => {
   };
 };
 
-/** The query for all issues by `updated`. */
-const updatedJql = (dates: DateForm, scope: JqlScope): string =>
-  windowJql(dates, scope, { field: 'updated', from: scope.start });
-
-/** An issue that is found by `updated` says all at once; undefined where none is. */
-const findAtOnce = async ({ http, scope, changes }: SearchOptions, dates: DateForm, signal: AbortSignal) => {
-  if (changes === 'created') return undefined;
-  const jql = updatedJql(dates, scope);
-  const answer = await askForOne(http, jql, signal, withChangelog).catch(asRefused);
-  if (answer instanceof Refused || answer.issues.length === 0) return undefined;
-  return { isByUpdated: true, changelog: showsChangelog(answer), everything: { jql, ...answer } };
-};
-
-/** An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show one. */
-const showsChangelog = ({ issues }: { readonly issues: readonly Json[] }): boolean =>
-  issues.every((issue) => at(issue, 'changelog') !== undefined);
-
-const withChangelog = { expand: 'changelog' } as const;
-
-const findOneByOne = async ({ http, scope }: SearchOptions, dates: DateForm, signal: AbortSignal) => {
-  const jql = windowJql(dates, scope);
-  const answer = await askForOne(http, jql, signal).catch(async (cause: unknown) => {
-    const refused = asRefused(cause);
-    if (scope.filter === undefined) throw refused;
-    // What the server accepts without the user's filter is the user's to correct.
-    await askForOne(http, windowJql(dates, { ...scope, filter: undefined }), signal);
-    throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${reasonOf(refused)}`, {
-      cause,
-    });
-  });
-  const expanded = await askForOne(http, jql, signal, withChangelog).catch(asRefused);
-  const changelog = !(expanded instanceof Refused) && showsChangelog(expanded);
-  return { isByUpdated: false, changelog, everything: { jql, ...answer } };
-};
+/** By which a search gives the changelog with each issue. */
+const expand = { expand: 'changelog' } as const;
 
 /** A page token decides, where there is one; a total or a place without one means offsets. */
 const pagingOf = (body: Json, isVendor: boolean): (typeof pagings)[keyof typeof pagings] => {
@@ -147,17 +132,15 @@ const findChanges = async (
   signal: AbortSignal,
 ): Promise<'updated' | 'created'> => {
   if (changes !== 'auto') return changes;
-  const { dates, everything, isByUpdated } = await facts(signal);
-  if (isByUpdated) return 'updated';
-  const jql = updatedJql(dates, scope);
-  const problem = async (): Promise<string | undefined> => {
-    const answer = await askForOne(http, jql, signal).catch(asRefused);
+  const { dates, everything, byUpdated } = await facts(signal);
+  const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const problemOf = (answer: typeof byUpdated): string | undefined => {
     if (answer instanceof Refused) return `the server refuses \`updated\` in queries (${reasonOf(answer)})`;
-    return everything.issues.length > 0 && answer.issues.length === 0
+    return everything.issues.length > 0 && answer?.issues.length === 0
       ? 'the server finds nothing by `updated`, not even an issue that it finds by `created`'
       : undefined;
   };
-  const why = (await problem()) && (await problem());
+  const why = problemOf(byUpdated) && problemOf(await askForOne(http, jql, signal).catch(asRefused));
   if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);
   return why === undefined ? 'updated' : 'created';
 };
@@ -177,7 +160,7 @@ export const openSearch = (options: SearchOptions) => {
       const found = await facts(signal);
       const fields = await options.fields(signal);
       const body = { jql: windowJql(found.dates, scope, window), maxResults: size.most, fields };
-      const walk = walkOf(found, found.changelog ? { ...body, ...withChangelog } : body);
+      const walk = walkOf(found, found.changelog ? { ...body, ...expand } : body);
       return { ...walk, fewer: size.fewer };
     },
     async ids({ window }: Slice, signal: AbortSignal): Promise<PageWalk> {

@@ -1,15 +1,7 @@
 /** Boards, their sprints, and the issues in those. */
 
 import { caught, Refused, TidemarkError } from '../../../core/errors.ts';
-import type {
-  Fallback,
-  Http,
-  PageWalk,
-  Slice,
-  SliceContext,
-  SliceReading,
-  Stream,
-} from '../../../core/stream.ts';
+import type { Fallback, Http, PageWalk, Slice, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/pages.ts';
 import { firstThatFits, offset, pageToken } from '../../../reading/paginators.ts';
 import { boardSprint, existsAt } from '../account.ts';
@@ -51,29 +43,24 @@ export const boardSprintsFromSprints: Fallback = {
 };
 
 /** The sprints of each board. Kanban boards have none; a board of unknown type is asked. */
-const sprintsOfBoards = {
+const sprintsOfBoards = (http: Http) => ({
   ...ofSoftware,
+  by: 'list' as const,
   after: ['boards'],
   partitions: {
     table: 'tracker.boards',
     columns: { board_id: 'id' },
     where: "_deleted_at is null and type is distinct from 'kanban'",
   },
-};
-
-/** Reads the sprints of one board. */
-const sprintsBy =
-  (http: Http) =>
-  ({ partition }: Slice, _context: SliceContext, signal: AbortSignal): SliceReading =>
-    readingOf(http, listingOf(boardSprint, partition?.board_id ?? '', { maxResults: 100 }), signal);
+  read: ({ partition }: Slice, _context: unknown, signal: AbortSignal) =>
+    readingOf(http, listingOf(boardSprint, partition?.board_id ?? '', { maxResults: 100 }), signal),
+});
 
 /** Not reconciled: the boards' lists are not all sprints, because issues may name others. */
 export const sprints = ({ handing }: Tracker): Stream =>
   entities(`GET ${boardSprint}`, tables.sprints, {
-    ...sprintsOfBoards,
-    by: 'list',
+    ...sprintsOfBoards(handing.first),
     about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
-    read: sprintsBy(handing.first),
     fallback: sprintsFromIssues,
     afterwards: [afterwards(calling('sprints_of_issues', 'false'), { after: ['issues'], evenInPart: true })],
   });
@@ -81,10 +68,8 @@ export const sprints = ({ handing }: Tracker): Stream =>
 /** The same list again, as a relation: a sprint that one board no longer shows may still show on another. */
 export const boardSprints = ({ handing }: Tracker): Stream =>
   relations(`GET ${boardSprint}`, tables.boardSprints, {
-    ...sprintsOfBoards,
-    by: 'list',
+    ...sprintsOfBoards(handing.second),
     about: 'Which sprints a board shows; a sprint can show on several boards.',
-    read: sprintsBy(handing.second),
     fallback: boardSprintsFromSprints,
     afterwards: [
       afterwards(calling('empty_kanban_boards'), { evenInPart: true }),
