@@ -15,7 +15,7 @@ const summaryOf = async (id: string): Promise<string | undefined> =>
 test('a run that finishes an interrupted first walk also reads what has changed since that walk began', async () => {
   rig = await openRig({ dialect: 'vendor', issues: 350, history: 0 });
   const stop = new AbortController();
-  const rule = rig.tracker.script.at({ ...search, nth: 6 }, () => stop.abort(new Interrupted('stopped')));
+  const rule = rig.tracker.script.at({ ...search, nth: 5 }, () => stop.abort(new Interrupted('stopped')));
   await expect(rig.sync({ streams: ['issues'] }, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(rule.fired).toBe(1);
   rig.tracker.state.update('10001', { summary: 'changed between the runs' });
