@@ -2,10 +2,9 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
-import type { Context } from './cli/context.ts';
-import { causes, describe, exit, report, type StopSignal } from './cli/exit.ts';
+import { type Context, openSink, questions, type StopSignal } from './cli/context.ts';
+import { causes, describe, exit, report } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
-import { openSink, questions } from './cli/terminal.ts';
 import type { Connector } from './connectors/connector.ts';
 import { Interrupted } from './core/errors.ts';
 import { assemble, ownVersion } from './runs/assemble.ts';

@@ -13,12 +13,11 @@ import type { RunDeps } from '../engine/context/deps.ts';
 import { applySteps, configured } from '../runs/pipelines.ts';
 import { execute, withDeps } from '../runs/run.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Context, Verb } from './context.ts';
+import { type Context, untilStopped, type Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, print } from './output.ts';
 import { openProgress } from './progress.ts';
 import { outcomeOf, sync } from './run.ts';
-import { untilStopped } from './terminal.ts';
 
 /** What `npm start` does: a sync of everything configured; where nothing is, the demo. */
 export const start: Verb = async (context) =>

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { clean, describe as described } from '../core/describe-error.ts';
 import { withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
-import type { Sink } from './terminal.ts';
+import type { Sink, StopSignal } from './context.ts';
 
 /** The promised codes; scripts depend on them. */
 export const exit = {
@@ -16,8 +16,6 @@ export const exit = {
   SIGINT: 130,
   SIGTERM: 143,
 } as const;
-
-export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** Error codes (`error.code` in `--json` and `ops.runs`) with an exit code other than 1. */
 const exitCodes: Readonly<Record<string, number>> = {

@@ -2,8 +2,8 @@
 import { count, duration, escaped, minute, relative } from '../core/format.ts';
 import { ExactNumber } from '../core/json.ts';
 import { countsText, receiptText } from '../queries/summary-text.ts';
+import type { Sink, Style } from './context.ts';
 import { exit } from './exit.ts';
-import type { Sink, Style } from './terminal.ts';
 
 type Paper = Pick<Sink, 'paint' | 'columns'>;
 type FieldValues = Readonly<Record<string, unknown>>;

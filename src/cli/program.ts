@@ -1,8 +1,7 @@
 /** The command line: the verbs as data, each loaded when it is called, so that `--help` stays fast; and commander, filled from them. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Context, Verb } from './context.ts';
+import type { Context, Sink, Verb } from './context.ts';
 import { withoutValues } from './exit.ts';
-import type { Sink } from './terminal.ts';
 
 /** The options that every verb takes. */
 export type Flags = Partial<Pick<Context, 'json' | 'quiet' | 'verbose'>>;

@@ -4,9 +4,8 @@ import type { Observe, RunEvent } from '../core/run.ts';
 import type { ProgramSettings } from '../runs/assemble.ts';
 import type { Following } from '../runs/run.ts';
 import { lineOf } from '../scheduler/request-log.ts';
-import type { Context } from './context.ts';
+import type { Context, Sink } from './context.ts';
 import { toJson } from './output.ts';
-import type { Sink } from './terminal.ts';
 
 export interface ProgressOutput extends Following {
   /** Prints what is no line of talk, without disturbing the live block. */

@@ -14,11 +14,10 @@ import type { Ask } from '../runs/ask.ts';
 import { lender } from '../runs/assemble.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
-import type { Context, Verb } from './context.ts';
+import type { Context, Sink, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type OutputBlock, print, styleOf, toJson } from './output.ts';
 import { openProgress, type ProgressOutput } from './progress.ts';
-import type { Sink } from './terminal.ts';
 
 interface RunFlags {
   readonly stream?: readonly string[];

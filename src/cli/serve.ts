@@ -17,12 +17,11 @@ import { type Service, type ServiceDeps, startService } from '../scheduler/servi
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
 import { takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
-import type { Context, Verb } from './context.ts';
+import { type Context, untilStopped, type Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
 import { openProgress } from './progress.ts';
 import { listenError } from './setup.ts';
-import { untilStopped } from './terminal.ts';
 
 /** Connections for the queue, one of which hears of new jobs, the API and the pages. Runs have their own. */
 const ownConnections = 9;

@@ -6,10 +6,9 @@ import { endsSoon } from '../core/token-end.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import { excludedOf } from '../engine/context/deps.ts';
 import * as lookup from '../runs/pipelines.ts';
-import type { Context, Verb } from './context.ts';
+import { type Context, untilStopped, type Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { type OutputBlock, print } from './output.ts';
-import { untilStopped } from './terminal.ts';
 
 /** Applies the steps of the schema that are missing, or only names them. */
 export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = false }) => {

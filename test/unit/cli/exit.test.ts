@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { hasColor } from '../../../src/cli/context.ts';
 import { causes, codeOfError, codeOfReport, combined, describe } from '../../../src/cli/exit.ts';
 import { dateOf } from '../../../src/cli/run.ts';
-import { hasColor } from '../../../src/cli/terminal.ts';
 import * as errors from '../../../src/core/errors.ts';
 import type { RunReport, RunStatus } from '../../../src/core/run.ts';
 import { runReport } from '../../support/run-report.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSink } from '../../../src/cli/context.ts';
 import { grid, linesOf } from '../../../src/cli/output.ts';
-import { openSink } from '../../../src/cli/terminal.ts';
 import { duration, escaped, plural, relative, withoutSecrets } from '../../../src/core/format.ts';
 
 const plain = { paint: (_: string, text: string) => text, columns: undefined };

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Sink } from '../../../src/cli/context.ts';
 import { openProgress, type ProgressOptions } from '../../../src/cli/progress.ts';
-import type { Sink } from '../../../src/cli/terminal.ts';
 import { noCounts, type RunEvent, type StreamReport } from '../../../src/core/run.ts';
 import { noteRateLimits } from '../../../src/runs/run.ts';
 

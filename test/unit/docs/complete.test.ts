@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { openSink } from '../../../src/cli/context.ts';
 import { exit } from '../../../src/cli/exit.ts';
 import { program } from '../../../src/cli/program.ts';
-import { openSink } from '../../../src/cli/terminal.ts';
 
 import { shippedVariables } from '../../support/config.ts';
 
