@@ -10,6 +10,7 @@ import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
 import { against } from './against.ts';
+import { measureEstimates } from './estimates.ts';
 import { measureLimit } from './limit.ts';
 import { measureMillion, millionHead } from './million.ts';
 import { type Cost, measure, service } from './processes.ts';
@@ -47,7 +48,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -355,6 +356,7 @@ for (const part of adsParts)
     figures.push(...(await measureAds(part, { folder, times, freshDatabase, settled, walBytes, say })));
 if (runs('h')) figures.push(...(await measureLimit(Number(values.pages), { freshDatabase, say })));
 if (runs('j')) figures.push(...(await measureRequests(issues, { freshDatabase, say })));
+if (runs('l')) figures.push(...(await measureEstimates({ freshDatabase, say })));
 const views = runs('i') ? await measureViews({ freshDatabase, say }) : '';
 const page = path.resolve(import.meta.dirname, '../docs/performance.md');
 /** Part (i) alone leaves the rest of the page as it is. */

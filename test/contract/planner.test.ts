@@ -1,15 +1,9 @@
 /** What streams cost is kept by run, and what the next night costs is estimated from it. */
 import { expect, onTestFinished, test } from 'vitest';
-import { inhabit } from '../../simulators/dagu/company.ts';
-import { startWorkflow } from '../../simulators/dagu/server.ts';
-import { changeAds } from '../../simulators/demo/ads-changes.ts';
-import { changeTracker } from '../../simulators/demo/tracker-changes.ts';
-import { startTracker } from '../../simulators/jira/server.ts';
-import { startAds } from '../../simulators/spotify-ads/server.ts';
+import { startNights } from '../../simulators/demo/nights.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { shippedPipelines } from '../../src/config/pipeline-files.ts';
 import type { Connector } from '../../src/connectors/connector.ts';
-import { hours } from '../../src/core/time.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { pastRunsOf } from '../../src/planner/history.ts';
 import { planNight, type Tonight } from '../../src/planner/night.ts';
@@ -32,49 +26,9 @@ test('requests are kept by stream, and add up to those of the run but for the fi
   expect(streams.find(({ stream }) => stream === 'projects')?.mode).toBe('list');
 });
 
-/** A company of three sources, and what happens at it in a day. */
-async function startCompany() {
-  const now = new Date(new Date().setUTCHours(0, 0, 0, 0) - hours(24) * 5);
-  const tracker = await startTracker({ seed: 7, issues: 120, projects: 3, users: 30, years: 1, now });
-  const small = {
-    accounts: 2,
-    campaigns: 2,
-    adSetsPerCampaign: 1,
-    adsPerAdSet: 2,
-    days: 10,
-    csv: { polls: 0 },
-  };
-  const ads = await startAds({ seed: 7, now, ...small });
-  const workflow = await startWorkflow({ now, dialect: 'dagu-v2' });
-  const issues = tracker.state.store.byKey.slice(0, 20).map((at) => tracker.state.store.keyOf(at));
-  const jobs = inhabit(workflow, { seed: 7, issues, campaigns: [...ads.state.campaigns.keys()] });
-  onTestFinished(async () => void (await Promise.all([tracker.close(), ads.close(), workflow.close()])));
-  return {
-    environment: {
-      TRACKER_BASE_URL: tracker.url,
-      TRACKER_EMAIL: tracker.email,
-      TRACKER_API_TOKEN: tracker.token,
-      ADS_BASE_URL: ads.url,
-      ADS_ACCESS_TOKEN: ads.tokens.token,
-      WORKFLOW_BASE_URL: workflow.url,
-      ADS_REQUESTS_PER_SECOND: '0',
-      ADS_REPORT_REQUESTS_PER_SECOND: '0',
-      ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
-      ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
-      ADS_START: new Date(now.getTime() - hours(24) * 10).toISOString().slice(0, 10),
-    },
-    day() {
-      changeTracker(tracker);
-      tracker.clock.advance(hours(23));
-      changeAds(ads);
-      workflow.clock.advance(hours(24));
-      jobs.live();
-    },
-  };
-}
-
 test('after three nights the requests of the fourth are known within 25 %', async () => {
-  const company = await startCompany();
+  const company = await startNights();
+  onTestFinished(async () => void (await company.close()));
   const { warehouse, drop } = await testDatabase();
   onTestFinished(drop);
   const config = readConfig(company.environment, import.meta.dirname, await shippedPipelines<Connector>());
