@@ -122,7 +122,7 @@ export const readingOf = (connector: Connector, values: SettingValues): ReadingO
   createdWindowMs: 0,
   historyStart: new Date(0),
   exclude: values.exclude as readonly string[],
-  rotate: Object.fromEntries((values.rotate as readonly string[]).map(rotationIn)),
+  rotate: Object.fromEntries(((values.rotate ?? []) as readonly string[]).map(rotationIn)),
   concurrency: values.concurrency as number,
   ...connector.reading?.(values),
 });
