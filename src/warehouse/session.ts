@@ -1,5 +1,6 @@
 /** What every session of ours is set to, whatever server, database and role have as defaults. */
 import type { ClientBase } from 'pg';
+import { minutes } from '../core/time.ts';
 
 /** Ours, where they are not those of Postgres, by what they are for. A setting that a version of Postgres does not have is left out there. */
 const settings: Readonly<Record<string, string>> = {
@@ -15,7 +16,6 @@ const settings: Readonly<Record<string, string>> = {
   row_security: 'off',
   // What may end a statement or a session.
   lock_timeout: '60s',
-  idle_in_transaction_session_timeout: '5min',
   client_min_messages: 'warning',
   tcp_keepalives_idle: '30',
   tcp_keepalives_interval: '10',
@@ -42,7 +42,13 @@ const usual =
  * everybody. `statementTimeout`: in ms; 0 is for ever. Throws what the server answers.
  */
 export async function prepareSession(client: ClientBase, statementTimeout: number): Promise<void> {
-  const own = Object.entries({ ...settings, statement_timeout: `${statementTimeout}` });
+  // A process that stands still in a transaction holds its locks for less time than a statement of others may wait for them.
+  const idle = statementTimeout > 0 ? Math.min(minutes(5), statementTimeout) : minutes(5);
+  const own = Object.entries({
+    ...settings,
+    statement_timeout: `${statementTimeout}`,
+    idle_in_transaction_session_timeout: `${idle}`,
+  });
   await client.query(`
     select pg_catalog.set_config(name, value, false)
     from (values ${own.map(([name, value]) => `('${name}', '${value}')`).join(', ')}) as settings (name, value)

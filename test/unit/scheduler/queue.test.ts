@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { PgBoss } from 'pg-boss';
 import { expect, test } from 'vitest';
 import { queueSchema, usualTimes } from '../../../src/scheduler/queue.ts';
+import { connect } from '../../../src/warehouse/connect.ts';
 import { until } from '../../support/processes.ts';
 import { catalogue, conduct, dag, queueOf, report, runnerOf, timed } from './orchestra.ts';
 import { openRequests } from './requests.ts';
@@ -131,6 +133,21 @@ test('a listener that is lost comes back', async () => {
     await until('the start is heard', allDone(1), 10_000);
   } finally {
     await service.end();
+  }
+});
+
+test('a process that stands still while it holds the queue keeps no other from starting', async () => {
+  const stuck = await connect(lab.warehouse.url.reveal(), { statementTimeout: 2_000 });
+  const client = await stuck.pool.connect();
+  const lost = once(client, 'error');
+  try {
+    await client.query('begin');
+    await client.query(`select from pgboss.queue where name = 'runs' for no key update`);
+    await lab.control.start({ pipeline: 'site_1', does: 'sync' }, { by });
+    await lost;
+  } finally {
+    client.release(true);
+    await stuck.close();
   }
 });
 
