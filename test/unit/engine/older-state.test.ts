@@ -104,7 +104,7 @@ test('an older warehouse of issues goes on where it was, and then reads only cha
   const rig = await openRig({ dialect: 'vendor', issues: 350, history: 0 });
   const issues = { streams: ['issues'] };
   const stop = new AbortController();
-  const search = { endpoint: '/rest/api/3/search/jql', nth: 6 } as const;
+  const search = { endpoint: '/rest/api/3/search/jql', nth: 5 } as const;
   const rule = rig.tracker.script.at(search, () => stop.abort(new Interrupted('stopped')));
   await expect(rig.sync(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(rule.fired).toBe(1);
