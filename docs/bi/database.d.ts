@@ -93,6 +93,7 @@ export interface TidemarkDatabase {
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
   'ops.rejects': OpsRejects;
+  'ops.run_list': OpsRunList;
   'ops.run_log': OpsRunLog;
   'ops.run_steps': OpsRunSteps;
   'ops.run_streams': OpsRunStreams;
@@ -1911,6 +1912,8 @@ export interface OpsDagRunList {
   error: unknown;
   stopping: boolean | null;
   again_at: Date | null;
+  part_of: string | null;
+  parts: unknown;
 }
 
 /** Which runs a request became: several after a worker was lost, and after a retry. */
@@ -2083,6 +2086,36 @@ export interface OpsRejects {
   resolved_at: Date | null;
   part: string;
   given: unknown;
+}
+
+/** Runs, and each night as the sum of the runs of its parts. */
+export interface OpsRunList {
+  id: string | null;
+  run_id: string | null;
+  night: string | null;
+  pipeline: string | null;
+  kind: string | null;
+  settles: string | null;
+  trigger: string | null;
+  status: string | null;
+  params: unknown;
+  app_version: string | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  requests: string | null;
+  retries: string | null;
+  throttled: string | null;
+  throttled_ms: string | null;
+  received: string | null;
+  inserted: string | null;
+  updated: string | null;
+  unchanged: string | null;
+  deduplicated: string | null;
+  superseded: string | null;
+  rejected: string | null;
+  deleted: string | null;
+  error_code: string | null;
+  error_message: string | null;
 }
 
 /** What happened in each request, line by line. */

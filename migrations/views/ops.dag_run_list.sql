@@ -18,7 +18,9 @@ select
     jsonb_build_object('code', coalesce(d.error_code, 'internal'), 'message', coalesce(d.error_message, ''))
   end as error, -- Code and message of the failure; null if there is none.
   d.stopping, -- A stop was requested, and it has not ended yet.
-  d.again_at -- When a failed request is retried (UTC); null for every other.
+  d.again_at, -- When a failed request is retried (UTC); null for every other.
+  d.part_of, -- The night that it is a part of, see ops.dag_runs.
+  d.parts -- Of a night: how many of its parts have each status; null for every other.
 from (
   select
     dag_run_id as run_id, pipeline, does, trigger,
@@ -30,7 +32,10 @@ from (
     stop_asked_at is not null and finished_at is null as stopping,
     (select min(p.not_before) from ops.dag_runs p
       where (p.dag_run_id = q.dag_run_id or p.part_of = q.dag_run_id) and q.finished_at is not null
-        and p.status in ('failed', 'partly_failed') and p.not_before > p.finished_at) as again_at
+        and p.status in ('failed', 'partly_failed') and p.not_before > p.finished_at) as again_at,
+    part_of,
+    (select jsonb_object_agg(p.status, p.n) from (
+      select status, count(*) as n from ops.dag_runs where part_of = q.dag_run_id group by status) p) as parts
   from ops.dag_runs q
   union all
   select
@@ -45,7 +50,7 @@ from (
       case kind when 'full' then 'FULL=true' when 'reconcile' then 'DOES=reconcile' end),
     started_at, started_at, finished_at,
     array[run_id],
-    error_code, error_message, false, null
+    error_code, error_message, false, null, null, null
   from ops.runs r
   where trigger = 'manual'
 ) d;

@@ -70,17 +70,16 @@ async function oneStream(context: Context, db: Db, stream: StreamState): Promise
   ]);
 }
 
-/** The last runs, or one of them in detail. */
+/** The last runs, one of them in detail, or those of a night. */
 export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = async (context, options) => {
   const { id, limit, pipeline } = options;
   if (pipeline !== undefined) pipelineOf(await context.parts.config(), pipeline);
   const { db } = await filled(context);
-  if (id !== undefined) {
-    const found = isNumber(id) ? await history.run(db, id) : undefined;
-    if (found === undefined) throw new Misconfigured(`there is no run ${id}; \`tidemark runs\` lists them`);
-    return print(context, found, runBlocks(context, found));
-  }
-  const found = await history.runs(db, { pipeline, limit });
+  const one = id !== undefined && isNumber(id) ? await history.run(db, id) : undefined;
+  if (one !== undefined) return print(context, one, runBlocks(context, one));
+  const found = await history.runs(db, { pipeline, night: id, limit });
+  if (id !== undefined && found.length === 0)
+    throw new Misconfigured(`there is no run ${id}; \`tidemark runs\` lists them`);
   // `running?`: its process is gone.
   const rows = found.map((each) => ({ ...each, status: each.alive === false ? 'running?' : each.status }));
   const keys = 'runId pipeline kind status startedAt seconds counts error';

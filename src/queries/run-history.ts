@@ -5,8 +5,10 @@ import type { HttpCounters } from '../core/stream.ts';
 import type { Counters, Db, FailureText } from './db.ts';
 import { countsOf, errorOf, every, query, receiptOf } from './db.ts';
 
+/** A run, or a night as the sum of its parts. */
 export interface RunLine
   extends Readonly<Pick<HttpCounters, 'requests' | 'retries' | 'throttled' | 'throttledMs'>> {
+  /** Its number in `ops.runs`; of a night, the id of its request. */
   readonly runId: string;
   readonly pipeline: string;
   readonly kind: string;
@@ -56,6 +58,8 @@ export interface RunDetail extends RunLine {
 
 interface RunFilter {
   readonly pipeline?: string | undefined;
+  /** Only the runs of this night. */
+  readonly night?: string | undefined;
   /** Any of these kinds. */
   readonly kinds?: readonly string[] | undefined;
   readonly status?: string | undefined;
@@ -64,15 +68,20 @@ interface RunFilter {
   readonly limit: number;
 }
 
-/** The newest runs first. */
-export const runs = (db: Db, { pipeline, kinds, status, before, limit }: RunFilter) => {
+/** The newest runs first. A night is one of them, in place of its parts; with `pipeline`, `night` or `status` each part is. */
+export const runs = (db: Db, { pipeline, night, kinds, status, before, limit }: RunFilter) => {
+  const isWhole = pipeline === undefined && night === undefined && status === undefined;
   const fits = every(
+    isWhole ? sql`r.night is null` : sql`(r.run_id is not null or r.pipeline = ${pipeline ?? null})`,
     pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
+    night !== undefined && sql`r.night = ${night}`,
     kinds !== undefined && sql`r.kind = any (${[...kinds]}::text[])`,
     status !== undefined && sql`r.status = ${status}`,
-    before !== undefined && sql`r.run_id < ${before}::bigint`,
+    before !== undefined &&
+      sql`(r.started_at, coalesce(r.run_id, 0)) < (
+        select started_at, coalesce(run_id, 0) from ops.run_list where id = ${before})`,
   );
-  return selectRuns(db, sql`${fits} order by r.run_id desc limit ${limit}`);
+  return selectRuns(db, sql`${fits} order by r.started_at desc, coalesce(r.run_id, 0) desc limit ${limit}`);
 };
 
 /** The newest of all runs, and of each pipeline the newest that ended of every stream, of its deletions and of a part. */
@@ -134,14 +143,14 @@ export async function requestOfRun(db: Db, runId: string) {
 
 const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql``) =>
   query(db)<R>`
-    select r.run_id::text, r.pipeline, r.kind, r.settles, r.trigger, r.status,
-      case when r.status = 'running' then exists (
+    select r.id as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status,
+      case when r.status = 'running' and r.run_id is not null then exists (
         select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
           and (a.backend_start is null or a.backend_start = l.backend_start)
         where l.run_id = r.run_id and l.expires_at > now()) end as alive,
       r.started_at, r.finished_at, r.requests::float8, r.retries::float8, r.throttled::float8, r.throttled_ms::float8,
       extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')}, ${errorOf} ${more}
-    from ops.runs r where ${where}`;
+    from ops.run_list r where ${where}`;
 
 const streamsOf = (db: Db, runId: string) =>
   query(db)<RunStream>`

@@ -47,6 +47,10 @@ export interface DagRun {
   readonly finishedAt: Date | null;
   /** Rows of `ops.runs` it became; several for `nightly`, after a worker was lost, and after a retry. */
   readonly runs: readonly string[];
+  /** The night that it is a part of. */
+  readonly partOf: string | null;
+  /** Of a night: how many of its parts have each status. */
+  readonly parts: Readonly<Record<string, number>> | null;
   readonly received: number;
   readonly changed: number;
   readonly rejected: number;

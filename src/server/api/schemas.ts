@@ -45,6 +45,8 @@ export const run = z
     startedAt: instant.nullable(),
     finishedAt: instant.nullable(),
     runs: z.array(text).describe('Numbers of its runs, as `tidemark runs` lists them.'),
+    partOf: text.nullable().describe('The night (a run of nightly) that it is a part of.'),
+    parts: z.record(text, count).nullable().describe('Of a night: how many of its parts have each status.'),
     received: count.describe('Records received so far.'),
     changed: count.describe('Rows inserted, updated or deleted so far.'),
     rejected: count.describe('Records that could not become rows.'),

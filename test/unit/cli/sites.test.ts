@@ -124,6 +124,23 @@ test('one nightly reads three sites into one warehouse, each with its own state;
   );
 });
 
+test('runs shows the night once, as the sum of its parts, and the parts of a night or of a pipeline by name', async () => {
+  const runsOf = async (words: string) => JSON.parse((await run(`runs --json ${words}`.trim())).out).runs;
+  const [night, ...others] = await runsOf('');
+  expect(others).toEqual([]);
+  const [{ received }] = await rows('select sum(received)::int as received from ops.runs');
+  expect(night).toMatchObject({
+    pipeline: 'nightly',
+    kind: 'sync',
+    status: 'succeeded',
+    counts: { received },
+  });
+  const parts = await runsOf(night.runId);
+  expect(new Set(parts.map(({ pipeline }: { pipeline: string }) => pipeline))).toEqual(new Set(names));
+  expect(await runsOf('--pipeline web')).toMatchObject([{ pipeline: 'web', status: 'succeeded' }]);
+  expect((await run('runs none')).code).toBe(2);
+});
+
 test('sync reads several sites at once, each with its own progress; a slow one delays no other, and one that fails keeps none from running', async () => {
   const slow = sites.web.script.at({ times: Number.POSITIVE_INFINITY }, delay(1_000));
   const down = sites.plant.script.at({ times: Number.POSITIVE_INFINITY }, status(401));

@@ -114,6 +114,10 @@ test('a part that fails makes the night partly failed, with its reason; a retry 
     await isNow(runId, 'partly_failed');
     const { error } = await lab.control.run('nightly', runId);
     expect(error).toEqual({ code: 'auth', message: 'ads sync failed: the token is wrong' });
+    const ended = { parts: { failed: 1, succeeded: 2 }, partOf: null };
+    expect(await lab.control.run('nightly', runId)).toMatchObject(ended);
+    const [part] = await lab.control.history('ads', { limit: 1 });
+    expect(part).toMatchObject({ parts: null, partOf: runId });
     isDown = false;
     ran.length = 0;
     const again = await lab.control.retry('nightly', runId, { by });

@@ -51,7 +51,8 @@ const startPath = ({ name }: Dag): string => `/pipelines/${encodeURIComponent(na
 
 function attention({ streams, last, dags }: Seen, { now }: PageContext): Html {
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
-  const active = dags.flatMap(({ last }) => (last !== null && isActive(last) ? [last] : []));
+  // A night stands for its parts.
+  const active = dags.flatMap(({ last }) => (last?.partOf === null && isActive(last) ? [last] : []));
   return notes([
     ...active.map((run) => activeNote(run, now)),
     ...complaining(last).map(

@@ -3,7 +3,7 @@
 import { count, duration, plural } from '../../../core/format.ts';
 import type { Counters } from '../../../queries/db.ts';
 import type { HandedOver, RunDetail, RunLine } from '../../../queries/run-history.ts';
-import { run as readRun, requestOfRun, runs } from '../../../queries/run-history.ts';
+import { handoffsOf, run as readRun, requestOfRun, runs } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { progressOf, timeline } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
@@ -20,15 +20,16 @@ const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
 const ends = ['running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention'];
 
 export async function runsPage({ db, control, view, query }: PageRequest): Promise<DashboardPage> {
-  const { pipeline, kind, status } = query;
-  const before = query.before !== undefined && isNumber(query.before) ? query.before : undefined;
+  const { pipeline, kind, status, before } = query;
   const [found, dags] = await Promise.all([
     runs(db, { pipeline, kinds: kind ? [kind] : undefined, status, before, limit: perPage + 1 }),
     control.list(),
   ]);
   const shown = found.slice(0, perPage);
   const queued = dags.flatMap(({ last }) =>
-    last !== null && last.finishedAt === null && last.runs.length === 0 && before === undefined ? [last] : [],
+    last?.partOf === null && last.finishedAt === null && last.runs.length === 0 && before === undefined
+      ? [last]
+      : [],
   );
   const names = dags.map(({ name }) => name);
   const last = shown.at(-1);
@@ -49,12 +50,16 @@ ${found.length > perPage && html`<p><a href="${ui.address('/runs', { pipeline, k
 
 export const isNumber = (text: string): boolean => /^\d{1,18}$/.test(text);
 
+/** A run by its number, a night as a request. */
+const lineLink = (run: RunLine): Html =>
+  isNumber(run.runId) ? ui.runLink(run.runId) : html`<a href="${ui.requestPath(run)}">night</a>`;
+
 /** Runs, newest first. */
 export const runTable = (shown: readonly RunLine[], { now }: PageContext, empty = 'No run matches.'): Html =>
   ui.table(
     'Runs, newest first',
     [
-      ['Run', ({ runId }) => ui.runLink(runId)],
+      ['Run', lineLink],
       ['Pipeline', ({ pipeline, kind }) => html`${pipeline} <span class="soft">${kind}</span>`],
       ['State', stateOf],
       ['Began', (run) => ui.ago(run.startedAt, now)],
@@ -107,6 +112,12 @@ export async function runPage(request: PageRequest): Promise<DashboardPage | und
 export async function requestPage(request: PageRequest): Promise<DashboardPage> {
   const { db, control, param, view } = request;
   const asked = await control.run(param('pipeline'), param('run'));
+  if (asked.parts !== null) {
+    const parts = await runs(db, { night: asked.runId, limit: 1000 });
+    const handed = await handoffsOf(db, [asked.runId]);
+    const made = html`${runTable(parts, view)}${handoffs(handed)}`;
+    return page(await load(request, undefined, asked), view, made);
+  }
   const newest = asked.runs.at(-1);
   return page(await load(request, newest ? await readRun(db, newest) : undefined, asked), view);
 }
@@ -135,7 +146,8 @@ async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: D
   return { run, request, timeline: found, progress, log };
 }
 
-function page(what: LoadedRun, view: PageContext): DashboardPage {
+/** `parts`: what a night is made of. */
+function page(what: LoadedRun, view: PageContext, parts?: Html): DashboardPage {
   const { run, request, timeline, progress, log } = what;
   const pipeline = run?.pipeline ?? request?.pipeline ?? '';
   const kind = run?.kind ?? request?.does ?? '';
@@ -151,7 +163,7 @@ ${live(
 ${ui.notes(failures(what))}${ui.facts(head(what, view))}<p>${actions(request, view)}</p>`,
   isGoing,
 )}
-${run === undefined && live('waiting', html`<p>${isGoing ? 'It waits for a worker.' : 'It ended before it became a run.'}</p>`)}
+${run === undefined && live('waiting', parts ?? html`<p>${isGoing ? 'It waits for a worker.' : 'It ended before it became a run.'}</p>`)}
 ${progress.length > 0 && live('slices', html`<h2>Slices</h2>${slices(progress)}`)}
 ${run !== undefined && live('streams', html`<h2>Streams</h2>${streamTable(run)}${unfinished(run)}${handoffs(run.handoffs)}`)}
 ${run !== undefined && timeline !== undefined && live('gantt', html`<h2>Time</h2>${gantt(timeline, run.startedAt, run.finishedAt ?? view.now)}`)}
@@ -187,12 +199,18 @@ function head({ run, request }: LoadedRun, view: PageContext): Readonly<Record<s
     Rejected: sum((each) => each.rejected),
     Requests: run && run.finishedAt !== null && requestsOf(run),
     By: run?.trigger ?? request?.trigger,
+    ...(request?.parts && {
+      Parts: Object.entries(request.parts).map(([each, n]) => html`${count(n)} ${ui.state(each)} `),
+      Received: count(request.received),
+      Changed: count(request.changed),
+      Rejected: count(request.rejected),
+    }),
     Requested: request && ui.ago(request.queuedAt, view.now),
     Retry: request?.againAt && ui.at(request.againAt),
     Parameters: request?.params && html`<code>${request.params}</code>`,
     Request: request && html`<a href="${ui.requestPath(request)}"><code>${request.runId}</code></a>`,
     'All its runs':
-      request && request.runs.length > 1 && request.runs.map((each) => html`${ui.runLink(each)} `),
+      run && request && request.runs.length > 1 && request.runs.map((each) => html`${ui.runLink(each)} `),
     Version: run?.appVersion ?? undefined,
   };
 }

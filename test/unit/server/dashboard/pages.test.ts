@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { silence, status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
 import { openScene, type Scene } from './scene.ts';
 import { textOf, type Visitor, visitor } from './visitor.ts';
@@ -147,6 +147,34 @@ test('runs are filtered and paged by the address', async () => {
   const older = (await person.get('/runs?before=2')).body;
   const ids = [...older.matchAll(/<td class=""><a href="\/runs\/(\d+)">/g)].map((found) => found[1]);
   expect(new Set(ids)).toEqual(new Set(['1']));
+});
+
+test('a night is one line of the runs and of the overview, and its page has its state and the runs of its parts', async () => {
+  const { rows } = scene.rig;
+  await rows(`insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, finished_at, part_of, queued_at)
+    values ('night', 'nightly', 'sync', 'schedule', 'schedule', 'running', null, null, now() + interval '1 hour'),
+      ('part', 'tracker', 'sync', 'schedule', 'nightly', 'succeeded', now(), 'night', now() - interval '1 day'),
+      ('next', 'tracker', 'reconcile', 'schedule', 'nightly', 'queued', null, 'night', now() + interval '1 hour')`);
+  await rows(`update ops.dag_run_runs set dag_run_id = 'part' where run_id = 1`);
+  onTestFinished(async () => {
+    await rows(`update ops.dag_run_runs set dag_run_id = (select dag_run_id from ops.dag_runs where part_of is null order by seq limit 1)
+      where run_id = 1`);
+    await rows(`delete from ops.dag_runs where dag_run_id = 'night' or part_of = 'night'`);
+  });
+  const listed = (body: string) =>
+    body.match(/<td class=""><a href="[^"]*"/g)?.map((each) => each.slice(22, -1));
+  expect(listed((await person.get('/runs')).body)).toEqual(['/requests/nightly/night', '/runs/3', '/runs/2']);
+  expect(listed((await person.get('/runs?pipeline=tracker')).body)).toEqual([
+    '/runs/3',
+    '/runs/2',
+    '/runs/1',
+  ]);
+  const overview = (await person.get('/')).body;
+  expect(overview).toContain('href="/requests/nightly/night"');
+  expect(overview.slice(0, overview.indexOf('<h2>Pipelines'))).not.toContain('/requests/tracker/next');
+  const { body } = await person.get('/requests/nightly/night');
+  for (const shown of [/nightly sync/, /1 \S queued/, /1 \S succeeded/]) expect(textOf(body)).toMatch(shown);
+  expect(listed(body)).toEqual(['/runs/1']);
 });
 
 test('an unknown address is answered with 404, without internals', async () => {
