@@ -23,14 +23,16 @@ export async function measureEstimates({
     });
     if (cost.code !== 0)
       throw new Error(`${words.join(' ')} ended with ${cost.code}: ${cost.err}${cost.out}`);
-    return JSON.parse(cost.out.trim().split('\n').at(-1) ?? '{}') as unknown;
+    return cost.out.trim();
   };
   const worst = new Map(pipelines.map((pipeline) => [pipeline, 0]));
   try {
     for (let night = 1; night <= nights; night += 1) {
-      const plan = night > learning ? ((await tidemark('plan')) as NightPlan) : undefined;
+      const plan = night > learning ? (JSON.parse(await tidemark('plan')) as NightPlan) : undefined;
       for (const pipeline of pipelines) {
-        const { report } = (await tidemark('sync', pipeline)) as { report: { requests: number } };
+        // The last of its events.
+        const last = (await tidemark('sync', pipeline)).split('\n').at(-1) ?? '{}';
+        const { report } = JSON.parse(last) as { report: { requests: number } };
         const planned = plan?.pipelines.find((one) => one.pipeline === pipeline)?.requests;
         if (planned === undefined) continue;
         const error = Math.abs(planned - report.requests) / report.requests;
