@@ -13,6 +13,7 @@ import { against } from './against.ts';
 import { measureEstimates } from './estimates.ts';
 import { measureLimit } from './limit.ts';
 import { measureMillion, millionHead } from './million.ts';
+import { measureNights } from './nights.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
@@ -48,7 +49,7 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -357,6 +358,7 @@ for (const part of adsParts)
 if (runs('h')) figures.push(...(await measureLimit(Number(values.pages), { freshDatabase, say })));
 if (runs('j')) figures.push(...(await measureRequests(issues, { freshDatabase, say })));
 if (runs('l')) figures.push(...(await measureEstimates({ freshDatabase, say })));
+if (runs('m')) figures.push(...(await measureNights({ folder, times, say })));
 const views = runs('i') ? await measureViews({ freshDatabase, say }) : '';
 const page = path.resolve(import.meta.dirname, '../docs/performance.md');
 /** Part (i) alone leaves the rest of the page as it is. */

@@ -21,7 +21,7 @@ export interface Cost {
 const ticksPerSecond = 100;
 
 /** Peak memory and CPU time of a living process, from /proc; zeros elsewhere. */
-function look(pid: number): { readonly peakMb: number; readonly cpu: number } {
+export function look(pid: number): { readonly peakMb: number; readonly cpu: number } {
   try {
     const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -94,14 +94,20 @@ export function measure(
 /** A helper process that prints one JSON line when it is ready and runs until it is stopped. */
 export interface Service<T> {
   readonly ready: T;
+  readonly pid: number;
   /** Sends a line of JSON and gives the line it answers with. */
   ask(message: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-export async function service<T>(file: string, args: readonly string[]): Promise<Service<T>> {
+export async function service<T>(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Service<T>> {
   const child: ChildProcess = spawn(process.execPath, [path.join(root, file), ...args], {
     cwd: root,
+    env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   if (child.stdout === null || child.stdin === null) throw new Error('a service needs its pipes');
@@ -114,6 +120,7 @@ export async function service<T>(file: string, args: readonly string[]): Promise
   };
   return {
     ready: (await next()) as T,
+    pid: child.pid ?? 0,
     ask(message) {
       stdin.write(`${JSON.stringify(message)}\n`);
       return next();
