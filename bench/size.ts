@@ -29,7 +29,7 @@ export const budgets: Readonly<Record<string, number>> = {
   warehouse: 905,
   embedded: 399,
   runs: 530,
-  scheduler: 700,
+  scheduler: 702,
   outbound: 350,
   'server/api': 588,
   'server/dashboard': 922,

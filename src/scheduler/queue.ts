@@ -62,6 +62,7 @@ export async function openQueue(
   // Only a process that takes jobs has a session that listens.
   let begin: (() => Listener) | undefined;
   let listening: Listener | undefined;
+  let polling: NodeJS.Timeout | undefined;
   const boss = new PgBoss({
     db: {
       executeSql: (text, values) => pool.query(text, values),
@@ -110,18 +111,29 @@ export async function openQueue(
      * An error of `handle` fails the attempt.
      */
     async work(jobs: number, pollMs: number, handle: (job: QueueJob) => Promise<void>): Promise<void> {
+      // Workers look when they are woken: by a new job, by one that took a job or has done it, and one of them each `pollMs`.
       const options = {
-        pollingIntervalSeconds: pollMs / 1000,
-        notifyPollingIntervalSeconds: pollMs / 1000,
+        pollingIntervalSeconds: hours(1) / 1000,
+        notifyPollingIntervalSeconds: hours(1) / 1000,
         heartbeatRefreshSeconds: refreshMs / 1000,
       };
+      const idle = new Set<string>();
+      // Any of them: one may wait for a connection that says nothing.
+      const wakeOne = (): void => boss.notifyWorker([...idle].at(Math.random() * idle.size) ?? '');
+      polling ??= setInterval(wakeOne, pollMs);
       listening ??= begin?.();
       for (let n = 0; n < jobs; n += 1) {
         let id = '';
-        // A worker of pg-boss waits after each job that it did, unless it is woken.
         id = await boss.work<QueueTask>(queueName, options, async ([job]) => {
-          if (job) await handle(job).finally(() => boss.notifyWorker(id));
+          if (job === undefined) return;
+          idle.delete(id);
+          wakeOne();
+          await handle(job).finally(() => {
+            idle.add(id);
+            boss.notifyWorker(id);
+          });
         });
+        idle.add(id);
       }
     },
     /** Gives the jobs of dead workers back to the queue. */
@@ -130,6 +142,7 @@ export async function openQueue(
     },
     /** Takes no further job, and waits for those in hand. */
     async end(): Promise<void> {
+      clearInterval(polling);
       await boss.offWork(queueName);
       await boss.stop({ graceful: false, close: false });
     },

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { PgBoss } from 'pg-boss';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { queueSchema, usualTimes } from '../../../src/scheduler/queue.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { until } from '../../support/processes.ts';
@@ -54,6 +54,22 @@ test('a process does no more runs at once than it may, and a pipeline no two', a
     await service.end();
   }
   expect(Math.max(...seen)).toBe(3);
+});
+
+test('a process looks into the queue once for all its slots', async () => {
+  const queue = await queueOf(lab.warehouse);
+  const asked = vi.spyOn(lab.warehouse.pool, 'query');
+  const looks = () => asked.mock.calls.filter(([text]) => /skip locked/i.test(String(text))).length;
+  const at = performance.now();
+  try {
+    await queue.work(8, 500, async () => undefined);
+    // Each slot looks at its begin, and when the session listens.
+    await until('the process looks four times more', () => looks() >= 2 * 8 + 4);
+    expect(performance.now() - at).toBeGreaterThan(1_400);
+  } finally {
+    asked.mockRestore();
+    await queue.end();
+  }
 });
 
 test('a slot that becomes free takes the next run at once', async () => {
