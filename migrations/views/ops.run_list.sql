@@ -16,15 +16,15 @@ select
   r.retries, -- Of these, repeated ones.
   r.throttled, -- Requests that the source answered with 429.
   r.throttled_ms, -- Milliseconds of waiting for the rate limit, summed over concurrent requests.
-  r.received, -- Records received.
+  r.received,
   r.inserted, -- Records whose row is new.
   r.updated, -- Records whose row changed.
   r.unchanged, -- Records whose row was equal already.
   r.deduplicated, -- Records that repeated a key within one batch.
   r.superseded, -- Records older than what the warehouse holds.
-  r.rejected, -- Records that could not become rows.
+  r.rejected, -- As ops.run_streams.rejected, summed over streams; of a night, over its parts.
   r.deleted, -- Rows removed or marked as deleted.
-  r.error_code, -- Class of the failure, if it failed.
+  r.error_code, -- As ops.runs.error_code; of a night, that of its first part that failed.
   r.error_message -- What went wrong, in one line.
 from ops.runs r
 left join ops.dag_run_runs l on l.run_id = r.run_id
