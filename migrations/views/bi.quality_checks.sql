@@ -154,24 +154,23 @@ left join (
   ) o (source_id, check_name)
   group by o.source_id, o.check_name
   union all
-  select c.source_id, 'report_rows_without_' || lower(c.entity_type collate "C") collate "default", sum(c.rows)::bigint
-  from (
-    -- By entity first: there are many more rows, and each entity is then looked for once.
-    select source_id, entity_type, entity_id, count(*) as rows
-    from ads.report_daily
-    where entity_type in ('CAMPAIGN', 'AD_SET', 'AD')
-    group by source_id, entity_type, entity_id
-  ) c
-  left join (
-    select source_id, 'CAMPAIGN', id from ads.campaigns
-    union all
-    select source_id, 'AD_SET', id from ads.ad_sets
-    union all
-    select source_id, 'AD', id from ads.ads
-  ) e (source_id, entity_type, id)
-    on e.source_id = c.source_id and e.entity_type = c.entity_type and e.id = c.entity_id
-  where e.id is null
-  group by c.source_id, c.entity_type
+  select c.source_id, 'report_rows_without_campaign', count(*)
+  from ads.report_daily c
+  where c.entity_type = 'CAMPAIGN'
+    and not exists (select from ads.campaigns e where e.source_id = c.source_id and e.id = c.entity_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'report_rows_without_ad_set', count(*)
+  from ads.report_daily c
+  where c.entity_type = 'AD_SET'
+    and not exists (select from ads.ad_sets e where e.source_id = c.source_id and e.id = c.entity_id)
+  group by c.source_id
+  union all
+  select c.source_id, 'report_rows_without_ad', count(*)
+  from ads.report_daily c
+  where c.entity_type = 'AD'
+    and not exists (select from ads.ads e where e.source_id = c.source_id and e.id = c.entity_id)
+  group by c.source_id
   union all
   select s.source_id, 'ad_level_differences', count(distinct (l.ad_account_id, l.date_day))
   from bi.ad_level_checks l
