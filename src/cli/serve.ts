@@ -23,7 +23,7 @@ import { toJson } from './output.ts';
 import { openProgress } from './progress.ts';
 import { listenError } from './setup.ts';
 
-/** Connections for the queue, one of which hears of new jobs, the API and the pages. Runs have their own. */
+/** Connections for the queue (one of them listens for new jobs), the API and the pages. Runs have their own. */
 const ownConnections = 9;
 
 /** Their statements are small: one that takes longer means that the warehouse is cut off. */

@@ -10,7 +10,8 @@ import { withRun } from '../execution.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { stateOf } from '../sync/plan.ts';
 import { liftTombstones, markDeleted } from './deletions.ts';
-import { dueBefore, everything, type Reconciling, readIds, readLacking } from './seen-ids.ts';
+import { dueBefore, everything, readLacking } from './missing-rows.ts';
+import { type Reconciling, readIds } from './seen-ids.ts';
 
 /**
  * Reads every id of each stream whose entities can be asked for one by one. Rows that are not shown are

@@ -16,7 +16,8 @@ import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { overview } from './pages/overview.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
-import { requestPage, runPage, runsPage } from './pages/runs.ts';
+import { requestPage, runPage } from './pages/run.ts';
+import { runsPage } from './pages/runs.ts';
 import { streamPage, streamsPage } from './pages/streams.ts';
 import { sessions } from './session.ts';
 

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/issue-tables.ts';
 import { newTally } from '../../../src/engine/context/run-context.ts';
-import { lackingBefore, type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';
+import { lackingBefore } from '../../../src/engine/reconcile/missing-rows.ts';
+import { type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { kyselyOn } from '../../../src/load/session.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
