@@ -85,20 +85,10 @@ export async function startCompany(seed: number, issues: number): Promise<DemoCo
       ['ads', ads.url],
       ['workflow', workflow.url],
     ],
-    environment: {
-      TRACKER_BASE_URL: tracker.url,
-      TRACKER_EMAIL: tracker.email,
-      TRACKER_API_TOKEN: tracker.token,
-      ADS_BASE_URL: ads.url,
-      ADS_ACCESS_TOKEN: ads.tokens.token,
-      ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
-      ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
-      // The platform has no other users, so the rate needs no limit.
-      ADS_REQUESTS_PER_SECOND: '0',
-      ADS_REPORT_REQUESTS_PER_SECOND: '0',
-      ADS_START: new Date(yesterday.getTime() - advertising.days * day).toISOString().slice(0, 10),
-      WORKFLOW_BASE_URL: workflow.url,
-    },
+    environment: environmentOf(
+      { tracker, ads, workflow },
+      new Date(yesterday.getTime() - advertising.days * day),
+    ),
     change: () => [...changeTracker(tracker), ...changeAds(ads), ...changeWorkflow(workflow, jobs)],
     facts: (pool, first, changes) =>
       askFacts(pool, first, changes, {
@@ -109,3 +99,28 @@ export async function startCompany(seed: number, issues: number): Promise<DemoCo
     close: () => Promise.all([workflow.close(), ads.close(), tracker.close()]),
   };
 }
+
+type Started<T extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<T>>;
+
+/** The three sources of a company. */
+interface Sources {
+  readonly tracker: TrackerSimulator;
+  readonly ads: Started<typeof startAds>;
+  readonly workflow: Started<typeof startWorkflow>;
+}
+
+/** The variables that configure pipelines of these sources. `adsFrom`: the first day of the history of ads. */
+export const environmentOf = ({ tracker, ads, workflow }: Sources, adsFrom: Date) => ({
+  TRACKER_BASE_URL: tracker.url,
+  TRACKER_EMAIL: tracker.email,
+  TRACKER_API_TOKEN: tracker.token,
+  ADS_BASE_URL: ads.url,
+  ADS_ACCESS_TOKEN: ads.tokens.token,
+  ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
+  ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
+  // The platform has no other users, so the rate needs no limit.
+  ADS_REQUESTS_PER_SECOND: '0',
+  ADS_REPORT_REQUESTS_PER_SECOND: '0',
+  ADS_START: adsFrom.toISOString().slice(0, 10),
+  WORKFLOW_BASE_URL: workflow.url,
+});

@@ -4,6 +4,7 @@ import { startWorkflow } from '../dagu/server.ts';
 import { startTracker } from '../jira/server.ts';
 import { startAds } from '../spotify-ads/server.ts';
 import { changeAds } from './ads-changes.ts';
+import { environmentOf } from './company.ts';
 import { changeTracker } from './tracker-changes.ts';
 
 const hour = 3_600_000;
@@ -25,19 +26,7 @@ export async function startNights() {
   const issues = tracker.state.store.byKey.slice(0, 20).map((at) => tracker.state.store.keyOf(at));
   const jobs = inhabit(workflow, { seed: 7, issues, campaigns: [...ads.state.campaigns.keys()] });
   return {
-    environment: {
-      TRACKER_BASE_URL: tracker.url,
-      TRACKER_EMAIL: tracker.email,
-      TRACKER_API_TOKEN: tracker.token,
-      ADS_BASE_URL: ads.url,
-      ADS_ACCESS_TOKEN: ads.tokens.token,
-      WORKFLOW_BASE_URL: workflow.url,
-      ADS_REQUESTS_PER_SECOND: '0',
-      ADS_REPORT_REQUESTS_PER_SECOND: '0',
-      ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
-      ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
-      ADS_START: new Date(now.getTime() - 24 * hour * 10).toISOString().slice(0, 10),
-    },
+    environment: environmentOf({ tracker, ads, workflow }, new Date(now.getTime() - 24 * hour * 10)),
     day() {
       changeTracker(tracker);
       tracker.clock.advance(23 * hour);
