@@ -4,7 +4,7 @@ import { measure, service } from './processes.ts';
 import type { Figure } from './report.ts';
 
 const pipelines = ['tracker', 'ads', 'workflow'];
-/** Estimates count after so many nights: a stream that was never read like this has none. */
+/** The first nights teach the planner; its error counts from the next one on. */
 const learning = 3;
 /** The company has entities to archive for four days. */
 const nights = 5;

@@ -42,7 +42,7 @@ const changed = 1000;
 const whole = (count: number): string => Math.round(count).toLocaleString('en');
 const perThousand = (seconds: number, issues: number): string => (seconds / (issues / 1000)).toFixed(3);
 
-/** (k): a whole first sync of sites of each size, of which the tracker makes every page as it is asked, and the nights after it. */
+/** (k): a first sync of a site of each size, and the nights after it. The tracker makes each page when it is asked for it. */
 export async function measureMillion(
   sizes: readonly number[],
   history: number,

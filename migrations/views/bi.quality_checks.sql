@@ -97,7 +97,7 @@ left join (
   where not exists (select from tracker.issues p where p.source_id = c.source_id and p.id = c.issue_id)
   group by c.source_id, c.check_name
   union all
-  -- Deleted rows do not count. The index does not know them: they are told apart only where an issue is missing.
+  -- Deleted rows do not count. The index does not say which those are, so they are looked up only where an issue is missing.
   select d.source_id, 'comments_without_issue', sum(w.rows)::bigint
   from (select distinct source_id, issue_id from tracker.comments) d
   cross join lateral (
