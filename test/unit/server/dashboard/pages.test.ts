@@ -156,7 +156,11 @@ test('a night is one line of the runs and of the overview, and its page has its 
       ('part', 'tracker', 'sync', 'schedule', 'nightly', 'succeeded', now(), 'night', now() - interval '1 day'),
       ('next', 'tracker', 'reconcile', 'schedule', 'nightly', 'queued', null, 'night', now() + interval '1 hour')`);
   await rows(`update ops.dag_run_runs set dag_run_id = 'part' where run_id = 1`);
+  // Without a job a queued request counts as lost.
+  await rows(`insert into pgboss.job (name, data, singleton_key, start_after)
+    values ('runs', '{"requestId": "next"}', 'tracker', now() + interval '1 hour')`);
   onTestFinished(async () => {
+    await rows(`delete from pgboss.job where data->>'requestId' = 'next'`);
     await rows(`update ops.dag_run_runs set dag_run_id = (select dag_run_id from ops.dag_runs where part_of is null order by seq limit 1)
       where run_id = 1`);
     await rows(`delete from ops.dag_runs where dag_run_id = 'night' or part_of = 'night'`);
