@@ -20,7 +20,7 @@ export const plan: Verb<{ pipeline: readonly string[]; hours: number }> = async 
   const failed: string[] = [];
   for (const { pipeline } of chosen)
     try {
-      tonight.push(await tonightOf(talking, pipeline));
+      tonight.push(await tonightOf(context, pipeline));
     } catch (error) {
       context.signal.throwIfAborted();
       codes.push(report(error, talking, context.received(), pipeline));

@@ -101,7 +101,7 @@ const verbs = [
   verb(
     'sync [pipeline...]',
     run,
-    'read what changed, of all or the named sources',
+    'read what changed, of the named sources; without names a night: of all, with the reconciles that are due',
     'streams full dryRun jobs',
   ),
   verb('backfill <pipeline>', run, 'read the window [from, to) again', 'from to streams dryRun'),

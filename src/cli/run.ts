@@ -1,6 +1,7 @@
 /**
  * `sync`, `backfill`, `reconcile` and `rejects replay` of the chosen pipelines, or with `--dry-run` their plan.
  */
+import crypto from 'node:crypto';
 import pLimit from 'p-limit';
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
@@ -12,6 +13,7 @@ import { outcome, receiptText } from '../queries/summary-text.ts';
 import { notifyAfter, outboundOf } from '../runs/after.ts';
 import type { Ask } from '../runs/ask.ts';
 import { lender } from '../runs/assemble.ts';
+import { byStaleness, nextPart } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
 import type { Context, Sink, Verb } from './context.ts';
@@ -51,14 +53,25 @@ async function runAsks(
   what: Pick<Ask, 'does' | 'window'>,
 ): Promise<number> {
   const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
-  if (dryRun) return showPlan(context, asks);
-  const { parts } = context;
+  const { parts, warn } = context;
   const config = await parts.config();
-  const lend = asks.length > 1 ? lender(parts, config, await lookup.current(context)) : undefined;
+  // Without names it is a night: reconciles that are due follow, and what follows the whole.
+  const isNight = pipelines.length === 0 && stream === undefined;
+  const next = isNight ? async (ask: Ask) => nextPart(await parts.warehouse(), config, ask) : undefined;
+  if (dryRun) return showPlan(context, asks, next);
+  const shared = asks.length > 1 ? await lookup.current(context) : undefined;
+  const lend = shared && lender(parts, config, shared);
   const run = (ask: Ask, progress: ProgressOutput): Promise<number> =>
     lend?.((own) => runOne({ ...context, parts: { ...parts, warehouse: async () => own } }, ask, progress)) ??
     runOne(context, ask, progress);
-  return runEach(context, asks, run, jobs ?? config.server.jobs);
+  const ordered = shared && isNight ? await byStaleness(shared, asks) : asks;
+  const { code, whole } = await runEach(context, ordered, { run, next, jobs: jobs ?? config.server.jobs });
+  const names = lookup.partsOfNightly(config);
+  if (!isNight || names.length === 0 || !names.every((name) => whole.includes(name))) return code;
+  const ask = { ...what, pipeline: config.nightly.name };
+  const night = { id: `${ask.pipeline}-${ask.does}-${crypto.randomUUID()}`, ask, status: 'succeeded' };
+  await notifyAfter(context, outboundOf(await parts.warehouse(), config), night, warn);
+  return code;
 }
 
 /** Puts open rejects through transform and load anew. Exit code 3 if some are still rejected. */
@@ -71,7 +84,8 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
     throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
   const chosen = await lookup.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
-  return runEach(context, chosen, (each, progress) => replayOne(context, each, id, progress));
+  const run = (each: lookup.Chosen, progress: ProgressOutput) => replayOne(context, each, id, progress);
+  return (await runEach(context, chosen, { run })).code;
 };
 
 async function replayOne(
@@ -95,9 +109,11 @@ async function replayOne(
   return left > 0 ? exit.partly : exit.ok;
 }
 
-/** Opens what a run of the pipeline needs, and draws its progress, while `work` takes. */
+/** Opens what a run of the pipeline needs, and draws its progress as talk, while `work` takes. */
 export async function following<T>(context: Context, pipeline: string, work: (deps: RunDeps) => Promise<T>) {
-  const progress = await openProgress(context, { config: await context.parts.config() });
+  const { parts, quiet, json } = context;
+  const talking = { ...context, quiet: quiet || json, json: false };
+  const progress = await openProgress(talking, { config: await parts.config() });
   return withDeps(context, pipeline, progress, work).finally(progress.end);
 }
 
@@ -110,29 +126,48 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
-/** Runs `jobs` at once. A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
+interface Running<T> {
+  readonly run: (each: T, progress: ProgressOutput) => Promise<number>;
+  /** What follows it. Default: nothing. */
+  readonly next?: ((each: T) => Promise<T | undefined>) | undefined;
+  /** How many at once; default 1. */
+  readonly jobs?: number;
+}
+
+/**
+ * Runs each, and what follows it. A pipeline that fails does not keep the others from running. `code`: the exit code of all together; `whole`:
+ * the pipelines of which everything succeeded.
+ */
 async function runEach<T extends lookup.Chosen>(
   context: Context,
   chosen: readonly T[],
-  run: (each: T, progress: ProgressOutput) => Promise<number>,
-  jobs = 1,
-): Promise<number> {
+  { run, next, jobs = 1 }: Running<T>,
+) {
   const { signal, received, parts } = context;
   const progress = await openProgress(context, { config: await parts.config() });
   const limit = pLimit(jobs);
-  const runNext = async (each: T): Promise<readonly number[]> => {
-    if (signal.aborted) return [];
-    const code = await run(each, progress).catch((error: unknown) => {
+  /** Undefined: a signal kept it from beginning. */
+  const codesOf = async (each: T): Promise<readonly (number | undefined)[]> => {
+    if (signal.aborted) return [undefined];
+    try {
+      const code = await run(each, progress);
+      const following = await next?.(each);
+      return following === undefined ? [code] : [code, ...(await codesOf(following))];
+    } catch (error) {
       if (signal.aborted) throw error;
-      return progress.aside(() => report(error, context, received(), each.pipeline));
-    });
-    return [code];
+      return [progress.aside(() => report(error, context, received(), each.pipeline))];
+    }
   };
-  const running = chosen.map((each) => limit(runNext, each));
+  const running = chosen.map((each) => limit(codesOf, each));
   await Promise.allSettled(running);
   progress.end();
-  const codes = (await Promise.all(running)).flat();
-  return combined(codes, codes.length < chosen.length ? received() : undefined);
+  const codes = await Promise.all(running);
+  const known = codes.flat().filter((code) => code !== undefined);
+  const isWhole = (at: number) => codes[at]?.every((code) => code === exit.ok);
+  return {
+    code: combined(known, codes.flat().includes(undefined) ? received() : undefined),
+    whole: chosen.filter((_, at) => isWhole(at)).map(({ pipeline }) => pipeline),
+  };
 }
 
 /** Throws what ended it before it was a run. */
@@ -186,18 +221,21 @@ export function outcomeOf(report: RunReport): string {
   return outcome({ ...report, receipt: { read } });
 }
 
-/** Prints what runs would read. */
-async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
-  const talking = { ...context, quiet: context.quiet || context.json, json: false };
+/** Prints what runs would read; `next` says what would follow. */
+async function showPlan(context: Context, asks: readonly Ask[], next: Running<Ask>['next']): Promise<number> {
   const plans = [];
   for (const ask of asks) {
     const { pipeline } = ask;
-    plans.push({ pipeline, streams: await following(talking, pipeline, (deps) => planOf(ask, deps)) });
+    const streams = await following(context, pipeline, (deps) => planOf(ask, deps));
+    plans.push({ pipeline, streams, next: (await next?.(ask))?.does });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
   const reasons = rows.flatMap(({ pipeline, stream, why }) =>
     why === undefined ? [] : [`${pipeline}.${stream}: everything is read again: ${why}`],
   );
+  const due = plans.flatMap(({ pipeline, next }) =>
+    next ? [`${pipeline}: its ${next} is due and follows`] : [],
+  );
   const keys = 'pipeline.stream mode from to slices records requests';
-  return print(context, { plan: plans }, [{ rows, keys }, ...reasons]);
+  return print(context, { plan: plans }, [{ rows, keys }, ...reasons, ...due]);
 }

@@ -4,9 +4,8 @@ import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import { checkHealth, type Outbound } from '../outbound/outbound.ts';
-import { outboundOf } from '../runs/after.ts';
+import { handOverNight, outboundOf } from '../runs/after.ts';
 import { lender, type ProgramSettings } from '../runs/assemble.ts';
 import { openRunner } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
@@ -139,13 +138,7 @@ type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
 function callbacks(config: ProgramSettings, outbound: Outbound): Callbacks {
   const names = lookup.configured(config).map(({ name }) => name);
   return {
-    async ended({ id, ask, status }, trx) {
-      const { onSuccess } = config.nightly;
-      // Only a sync of every pipeline says that they are up to date.
-      const isSync = ask.pipeline === config.nightly.name && (ask.does === 'sync' || ask.does === 'full');
-      if (!isSync || onSuccess === undefined || status !== 'succeeded') return;
-      await enqueueHandoff(trx, { pipeline: ask.pipeline, runKey: id, ofAll: true }, onSuccess);
-    },
+    ended: async (request, trx) => handOverNight(trx, outbound, request),
     look: (findings, signal) => checkHealth(outbound, names, findings, signal),
   };
 }

@@ -80,7 +80,8 @@ export async function checkHealth(
 const record = ({ db, channels }: Outbound, finding: Finding): Promise<void> =>
   recordHealth(db, channels, finding);
 
-async function sendAll({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
+/** Sends what is due: hand-offs and messages. */
+export async function sendAll({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
   const engine = await openEngine?.();
   try {
     if (engine !== undefined) await advanceHandoffs(db, engine, signal);

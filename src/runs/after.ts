@@ -1,8 +1,12 @@
 /** What follows a run: notifications and hand-offs. */
+import type { QueryExecutorProvider } from 'kysely';
+import { nightlyName } from '../config/configured.ts';
 import { describe } from '../core/describe-error.ts';
 import type { RunReport } from '../core/run.ts';
+import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { Ask } from './ask.ts';
 import type { ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 
@@ -24,18 +28,47 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSetting
   };
 }
 
-/** Sends notifications and hand-offs after a run, or after what failed before it was one. A failure of that is only reported: a good run stays good. */
+/** A night, or another request, that has ended. */
+interface EndedRequest {
+  /** Unique over all nights. */
+  readonly id: string;
+  readonly ask: Pick<Ask, 'pipeline' | 'does'>;
+  readonly status: string;
+}
+
+/** Queues the hand-off of a night of which every part has succeeded; nothing for any other request. */
+export async function handOverNight(
+  db: QueryExecutorProvider,
+  { onSuccess }: Pick<Outbound, 'onSuccess'>,
+  { id, ask: { pipeline, does }, status }: EndedRequest,
+): Promise<void> {
+  const next = onSuccess[nightlyName];
+  // Only a sync of every pipeline says that they are up to date.
+  const isSync = pipeline === nightlyName && (does === 'sync' || does === 'full');
+  if (!isSync || next === undefined || status !== 'succeeded') return;
+  await enqueueHandoff(db, { pipeline, runKey: id, ofAll: true }, next);
+}
+
+/** What messages and hand-offs follow: a run, what failed before it was one, or a night. */
+type Followed = RunReport | { readonly pipeline: string; readonly cause: string } | EndedRequest;
+
+/** Sends notifications and hand-offs. A failure of that is only reported: a good run stays good. */
 export async function notifyAfter(
   { signal }: { readonly signal: AbortSignal },
   outbound: Outbound,
-  what: RunReport | { readonly pipeline: string; readonly cause: string },
+  what: Followed,
   warn: (text: string) => void,
 ): Promise<void> {
-  const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-  try {
-    await ('runId' in what ? afterRun(outbound, what, signal) : afterFailure(outbound, what, signal));
-  } catch (error) {
+  const { afterFailure, afterRun, sendAll } = await import('../outbound/outbound.ts');
+  const follow = async (): Promise<void> => {
+    if ('runId' in what) return afterRun(outbound, what, signal);
+    if ('cause' in what) return afterFailure(outbound, what, signal);
+    await handOverNight(outbound.db, outbound, what);
+    return sendAll(outbound, signal);
+  };
+  await follow().catch((error: unknown) => {
     const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
-    warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
-  }
+    const { pipeline } = 'ask' in what ? what.ask : what;
+    warn(`${pipeline}: notifications and hand-off after the run: ${why}`);
+  });
 }

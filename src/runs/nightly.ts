@@ -8,6 +8,7 @@ import type { Observe } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import { query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
 import type { Ask, PlanLine, Runner } from './ask.ts';
@@ -67,11 +68,7 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
       const names = configured.filter((name) => ask.does !== 'reconcile' || reconciled.includes(name));
       return names.map((pipeline) => ({ ...ask, pipeline }));
     },
-    async next({ pipeline, does }) {
-      if (does !== 'sync' && does !== 'full') return undefined;
-      const isDue = await lend((warehouse) => isReconcileDue(warehouse, lookup.pipelineOf(config, pipeline)));
-      return isDue ? { pipeline, does: 'reconcile' } : undefined;
-    },
+    next: (part) => lend((warehouse) => nextPart(warehouse, config, part)),
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightlyName;
       const lines: PlanLine[] = [];
@@ -84,6 +81,26 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
       return lines;
     },
   };
+}
+
+/** What follows that part of a night: the reconcile of its pipeline, where it is due. */
+export async function nextPart(
+  warehouse: Pick<Warehouse, 'db'>,
+  config: ProgramSettings,
+  { pipeline, does }: Ask,
+): Promise<Ask | undefined> {
+  if (does !== 'sync' && does !== 'full') return undefined;
+  const isDue = await isReconcileDue(warehouse, lookup.pipelineOf(config, pipeline));
+  return isDue ? { pipeline, does: 'reconcile' } : undefined;
+}
+
+/** These asks, that of the pipeline first whose last success is oldest. */
+export async function byStaleness<T extends Ask>({ db }: Pick<Warehouse, 'db'>, asks: readonly T[]) {
+  const rows = await query(db)<{ pipeline: string; at: Date }>`
+    select pipeline, max(finished_at) as at from ops.runs where status = 'succeeded' group by pipeline`;
+  const last = new Map(rows.map(({ pipeline, at }) => [pipeline, at.getTime()]));
+  const lastOf = ({ pipeline }: Ask): number => last.get(pipeline) ?? 0;
+  return asks.toSorted((a, b) => lastOf(a) - lastOf(b));
 }
 
 type PipelineJobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;
