@@ -1,7 +1,8 @@
 import { startAds } from '../../simulators/spotify-ads/server.ts';
 import type { Change } from '../model/ads-steps.ts';
 import { adsWorldOf } from '../model/ads-world.ts';
-import { adsDifferences } from '../support/ads-compared.ts';
+import { adsDifferences, type Beside } from '../support/ads-compared.ts';
+import { insightDifferences } from '../support/ads-insights.ts';
 import { pictureOf } from '../support/ads-picture.ts';
 import type { Draw } from './seed.ts';
 import { misbehave, type Place, type Site, wireTo } from './site.ts';
@@ -9,7 +10,8 @@ import { misbehave, type Place, type Site, wireTo } from './site.ts';
 /** The clock moves by a second with each change: a campaign is over before the day is. */
 const begin = new Date('2026-06-30T02:00:00Z');
 const days = 8;
-const start = new Date(Date.parse('2026-06-30T00:00:00Z') - days * 86_400_000);
+const day = 86_400_000;
+const start = new Date(Date.parse('2026-06-30T00:00:00Z') - days * day);
 
 /** So many campaigns make a run as long as it may be. */
 const mostCampaigns = 3;
@@ -56,13 +58,27 @@ export async function adsSite({ name, seed, bad }: Place): Promise<Site> {
       platform.clock.advance(1_000);
       world.change(changeOf(draw, state.campaigns.size >= mostCampaigns));
     },
-    calm: world.calm,
-    closing: [
-      {
-        // What was restated is among the days that every sync reads again.
-        differences: (rows) => adsDifferences(rows, pictureOf(state, { from: start, history: true })),
-      },
-    ],
+    // Audience insights are requested once a day: those of the next day know all changes.
+    calm() {
+      world.calm();
+      platform.clock.advance(day);
+    },
+    async equal(rows) {
+      const today = platform.clock.now().toISOString().slice(0, 10);
+      // Lifetimes of the day before were captured before its last changes.
+      const isEarlier: Beside = (table, row) => table === 'report_lifetime' && row.captured_on !== today;
+      // What was restated is among the days that every sync reads again.
+      const picture = pictureOf(state, { from: start, history: true });
+      const [{ n } = { n: 0 }] = await rows<{ n: number }>(
+        'select count(*)::int as n from ads.insight_snapshots where captured_on = $1',
+        [today],
+      );
+      return [
+        ...(await adsDifferences(rows, picture, isEarlier)),
+        ...(await insightDifferences(rows, state)),
+        ...(n > 0 ? [] : ['no audience insights were compared: none had enough impressions']),
+      ];
+    },
     async close() {
       await way.wire?.close();
       await platform.close();

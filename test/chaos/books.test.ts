@@ -35,3 +35,17 @@ test('a lost part, a night that ends before its parts, a second end and a lost t
     'a night ended with its last part',
   ]);
 });
+
+test('a night lacks a reconcile that was due', async () => {
+  await query(`insert into ops.runs (pipeline, source_id, kind, trigger, status, epoch, started_at, finished_at) values
+    ('s01', 1, 'sync', 'api', 'succeeded', 1, now() - interval '10 minutes', now() - interval '9 minutes')`);
+  await query(`insert into ops.dag_runs (dag_run_id, part_of, pipeline, does, trigger, asked_by, status, finished_at) values
+    ('due', null, 'nightly', 'sync', 'api', 'a test', 'succeeded', now()),
+    ('due.s01.sync', 'due', 's01', 'sync', 'api', 'a test', 'succeeded', now())`);
+  const lines = async () =>
+    (await wrongBooks(query)).filter((line) => line.startsWith('a night has the reconcile'));
+  expect(await lines()).toEqual(['a night has the reconcile that is due: due.s01.sync']);
+  await query(`insert into ops.dag_runs (dag_run_id, part_of, pipeline, does, trigger, asked_by, status, finished_at) values
+    ('due.s01.reconcile', 'due', 's01', 'reconcile', 'api', 'a test', 'succeeded', now())`);
+  expect(await lines()).toEqual([]);
+});

@@ -5,22 +5,19 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFailed, onTestFinished, test } from 'vitest';
-import { privateCluster } from '../fault/private-cluster.ts';
-import { until } from '../support/processes.ts';
-import { ask, operate } from '../unit/server/api/api.ts';
-import { noteStates, wrongBooks } from './books.ts';
-import { type Company, companyOf, cutSource, mute, silenceSource } from './company.ts';
-import { type Member, memberOf } from './fleet.ts';
+import { wrongBooks } from './books.ts';
+import { type Company, mute, silenceSource } from './company.ts';
+import type { Member } from './fleet.ts';
+import { eventually } from './pace.ts';
+import { connected, start, succeeds, taken, unfinished } from './requests.ts';
 import { type Fault, faultsOf, type Kind, kinds } from './schedule.ts';
 import { type Draw, drawOf, minutes, seed } from './seed.ts';
-import type { Site } from './site.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const size = { ms: minutes * 60_000, processes: 4, sources: 2 };
 
 /** While other sources answer nothing, a pipeline is read within this time, ms, or twice the time that it takes else: the machine may be busy. */
 const slotMs = 60_000;
-/** After the last fault something that waits is over within this time, again and again, ms. */
-const calmMs = 240_000;
 
 test('a seed gives the same faults, and each kind of them', () => {
   const faults = faultsOf(7, { ...size, ms: 120_000 });
@@ -30,105 +27,47 @@ test('a seed gives the same faults, and each kind of them', () => {
 });
 
 test('under faults nothing is lost, late or twice', async () => {
-  const stage = await staged();
+  say(`CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`);
+  const stage = await openStage(seed, size);
   onTestFinished(stage.close);
   onTestFailed(() => keepWhatWasSaid(stage.members));
   const { company, members, rows } = stage;
-  say(`CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`);
   const began = performance.now();
 
   const over = new AbortController();
-  const accepted = new Set<string>();
-  const busy = [changing(company, over.signal), asking(stage, accepted, over.signal)];
-  const fired = await played(stage, began);
+  const busy = [changing(company, over.signal), asking(stage, over.signal)];
+  const { fired, failed } = await played(stage, began);
   over.abort();
   await Promise.all(busy);
-  expect(fired.failed).toEqual([]);
-  if (minutes >= 2) expect(new Set(fired.kinds)).toEqual(new Set(kinds));
 
   await calm(stage);
-  for (const { script } of company.bad) expect(script.fired.length).toBeGreaterThan(0);
-  const wrong = [...(await fair(stage))];
-  await all(company.sites, async (site) => {
-    for (const { params, differences } of site.closing) {
-      await succeeds(stage, site, params);
-      wrong.push(...(await differences(rows)).map((line) => `${site.name}: ${line}`));
-    }
-  });
+  const wrong = [...failed, ...(await fair(stage)), ...(await different(stage))];
   for (const member of members) await member.close();
   wrong.push(...members.flatMap((member) => member.wrong), ...(await wrongBooks(rows)));
-  wrong.push(...(await lost(stage, accepted)));
-  wrong.push(
-    ...company.sites.flatMap(({ name, errors }) => errors.map((error) => `simulator ${name}: ${error}`)),
-  );
-  say(await figures(stage, accepted.size));
+  wrong.push(...(await lost(stage)));
+  for (const { name, errors, script } of company.sites) {
+    wrong.push(...errors.map((error) => `simulator ${name}: ${error}`));
+    if (company.bad.some((bad) => bad.name === name) && script.fired.length === 0)
+      wrong.push(`${name} had no fault of its own`);
+  }
+  if (minutes >= 2)
+    wrong.push(...kinds.filter((kind) => !fired.includes(kind)).map((kind) => `no fault: ${kind}`));
+  say(`${fired.length} of ${fired.length + failed.length} faults fired; ${await figures(stage)}`);
+  say(`over after ${seconds(performance.now() - began)}`);
   expect(wrong, `CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes}`).toEqual([]);
 });
 
-/** Writes what the processes said into files, and says where. */
+/** Prints the faults, and writes what the processes said into files. */
 function keepWhatWasSaid(members: readonly Member[]): void {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), `chaos-${seed}-`));
   for (const [n, member] of members.entries())
     fs.writeFileSync(path.join(folder, `process-${n + 1}.log`), member.said());
+  say(`faults of seed ${seed}:\n${faultsOf(seed, size).map(textOf).join('\n')}`);
   say(`what the processes said is in ${folder}`);
+  say(`the same faults again: CHAOS_SEED=${seed} CHAOS_MINUTES=${minutes} npm run test:chaos`);
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-type Stage = Awaited<ReturnType<typeof staged>>;
-
-async function staged() {
-  const cluster = await privateCluster({ max_connections: '300', shared_buffers: '128MB' });
-  const url = new URL(await cluster.database('chaos'));
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-chaos-'));
-  const company = await companyOf(seed, size.sources);
-  writePipelines(directory, company.sites);
-  const warehouse = await cluster.connect('chaos', { max: 2 });
-  await warehouse.pool.query(noteStates);
-  const env = (databaseUrl: string): NodeJS.ProcessEnv => ({
-    PATH: process.env.PATH,
-    HOME: directory,
-    DATABASE_URL: databaseUrl,
-    TIDEMARK_PIPELINES: path.join(directory, 'pipelines'),
-    TIDEMARK_API_TOKEN: operate,
-    ...company.env(),
-  });
-  const members: Member[] = [];
-  for (let n = 0; n < size.processes; n += 1)
-    members.push(await memberOf(`process ${n + 1}`, directory, url, env));
-  await until('every process serves', () => members.every(({ base }) => base !== undefined));
-  return {
-    cluster,
-    company,
-    members,
-    rows: async <R extends object>(query: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
-      (await warehouse.pool.query<R>(query, [...values])).rows,
-    async close(): Promise<void> {
-      await Promise.all(members.map((member) => member.close()));
-      await warehouse.close();
-      await company.close();
-      await cluster.remove();
-      fs.rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-/** A pipeline a site, each with a schedule of its own, and a night over all of them. */
-function writePipelines(directory: string, sites: readonly Site[]): void {
-  const folder = path.join(directory, 'pipelines');
-  fs.mkdirSync(folder);
-  const head = `import { dagu, jira, nightly, pipeline, spotifyAds } from 'tidemark';\nexport default `;
-  for (const { name, connector, exclude } of sites) {
-    const source = `source: ${connector}.fromEnv('${name.toUpperCase()}')`;
-    const schedule = `schedule: { sync: '* * * * *', reconcile: false }`;
-    fs.writeFileSync(
-      path.join(folder, `${name}.ts`),
-      `${head}pipeline({ name: '${name}', ${source}, ${schedule}, exclude: ${JSON.stringify(exclude)} });`,
-    );
-  }
-  const names = JSON.stringify(sites.map(({ name }) => name));
-  fs.writeFileSync(path.join(folder, 'nightly.ts'), `${head}nightly({ pipelines: ${names} });`);
-}
 
 /** Something changes at the sources until the signal. */
 async function changing(company: Company, signal: AbortSignal): Promise<void> {
@@ -138,32 +77,26 @@ async function changing(company: Company, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Runs are asked for until the signal, the first of them a night. `accepted`: the ids of those that were answered 202. */
-async function asking(stage: Stage, accepted: Set<string>, signal: AbortSignal): Promise<void> {
+/** Asks for runs until the signal. The first and each twentieth is a night, by turns with a reconcile of all pipelines. */
+async function asking(stage: Stage, signal: AbortSignal): Promise<void> {
   const draw = drawOf(seed, 3);
+  const { sites } = stage.company;
   for (let n = 0; !signal.aborted; n += 1) {
-    const site = stage.company.sites[draw.between(0, stage.company.sites.length - 1)];
+    const site = draw.oneOf([sites[0], ...sites.slice(1)]);
     const member = someMember(stage.members, draw);
-    const id = await (site === undefined || n % 40 === 0
-      ? start(member, 'nightly')
-      : start(member, site.name, draw.oneOf(site.asks)));
-    if (id !== undefined) accepted.add(id);
+    const params = n % 40 === 20 ? 'DOES=reconcile' : undefined;
+    const what = { name: 'nightly', params };
+    await start(
+      stage,
+      member,
+      site === undefined || n % 20 === 0 ? what : { name: site.name, params: draw.oneOf(site.asks) },
+    );
     await sleep(2_000);
   }
 }
 
 const someMember = (members: readonly Member[], draw: Draw): Member | undefined =>
   members[draw.between(0, members.length - 1)];
-
-/** Asks for a run. Its id; undefined where the answer was another one than 202, or none. */
-async function start(member: Member | undefined, name: string, params?: string): Promise<string | undefined> {
-  if (member?.base === undefined) return undefined;
-  const body = JSON.stringify(params === undefined ? {} : { params });
-  const headers = { 'content-type': 'application/json' };
-  const how = { method: 'POST', headers, body, signal: AbortSignal.timeout(5_000) };
-  const answer = await ask(`${member.base}/api/v1/dags/${name}/start`, how).catch(() => undefined);
-  return answer?.code === 202 ? answer.body.data.runId : undefined;
-}
 
 /** Plays the schedule. What happens to one process, source or warehouse happens in turn. Which kinds fired, and what did not. */
 async function played(stage: Stage, began: number) {
@@ -183,7 +116,7 @@ async function played(stage: Stage, began: number) {
     turns.set(place, (turns.get(place) ?? Promise.resolve()).then(one));
   }
   await Promise.all(turns.values());
-  return { failed, kinds: fired };
+  return { fired, failed };
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -192,7 +125,8 @@ const textOf = ({ kind, at, to, which, ms }: Fault): string =>
   `${kind} (${to} ${which}, ${seconds(ms)}, due at ${seconds(at)})`;
 
 /** Throws where the fault does not fire. */
-async function done({ cluster, company, members }: Stage, { kind, which, ms }: Fault): Promise<void> {
+async function done(stage: Stage, { kind, which, ms }: Fault): Promise<void> {
+  const { cluster, company, members } = stage;
   const member = members[which - 1];
   const site = company.bad[which - 1];
   const acts: Record<Kind, () => Promise<void> | undefined> = {
@@ -202,40 +136,33 @@ async function done({ cluster, company, members }: Stage, { kind, which, ms }: F
     'step the clock of a process': () => member?.step(ms),
     'cut a process from the warehouse': () => member?.cut(),
     'silence the warehouse for a process': () => member?.silence(ms),
-    'cut a source': () => site && cutSource(site),
-    'silence a source': () => site && silenceSource(site, ms),
+    'cut a source': () => site && connected(stage, site).then(() => site.wire?.cut()),
+    'silence a source': () => site && connected(stage, site).then(() => silenceSource(site, ms)),
     'restart the warehouse': () => cluster.restart(() => sleep(ms)),
     'crash the warehouse': () => cluster.crash(() => sleep(ms)),
   };
   await acts[kind]();
 }
 
-/** Asks for a run of the site until it is accepted, and waits until it succeeded. */
-async function succeeds({ members, rows }: Stage, { name }: Site, params?: string): Promise<void> {
-  let id: string | undefined;
-  let turn = 0;
-  await until(
-    `${name} takes a request`,
-    async () => {
-      id = await start(members[turn++ % members.length], name, params);
-      if (id === undefined) await sleep(200);
-      return id !== undefined;
-    },
-    calmMs,
+/** Every process serves, each schedule makes its tick, the schedules end, and all requests are over: they would keep pipelines busy. */
+async function calm(stage: Stage): Promise<void> {
+  const { company, rows } = stage;
+  const [now] = await rows<{ at: string }>('select clock_timestamp()::text as at');
+  await stage.serve();
+  const late = `select pipeline from ops.schedules left join ops.ticks t using (pipeline, does) where pipeline <> 'nightly'
+    group by pipeline, does having coalesce(max(scheduled_for) < date_trunc('minute', '${now?.at}'::timestamptz), true)`;
+  const names = async () =>
+    (await rows<{ pipeline: string }>(late)).map(({ pipeline }) => pipeline).join(', ');
+  await eventually(stage, 'each schedule ticks', async () => (await names()) === '', names);
+  await stage.unschedule();
+  const open = 'select from ops.dag_runs where finished_at is null';
+  await eventually(
+    stage,
+    'all requests are over',
+    async () => (await rows(open)).length === 0,
+    () => unfinished(stage),
   );
-  const query =
-    'select status, error_message from ops.dag_runs where dag_run_id = $1 and finished_at is not null';
-  await until(
-    `${id} is over`,
-    async () => {
-      const [row] = await rows<{ status: string; error_message: string | null }>(query, [id]);
-      if (row !== undefined && row.status !== 'succeeded')
-        throw new Error(`${id} ${row.status}: ${row.error_message}`);
-      if (row === undefined) await sleep(100);
-      return row !== undefined;
-    },
-    calmMs,
-  );
+  for (const site of company.sites) site.calm();
 }
 
 /** While two sources answer nothing, each of the others is read within its slot. One line for each that is not. */
@@ -250,74 +177,71 @@ async function fair(stage: Stage): Promise<readonly string[]> {
     });
     return took;
   };
+  const calmMs = async (): Promise<number> => {
+    const ms = Math.max(...(await round()).values());
+    stage.pace.took(ms);
+    return ms;
+  };
   for (const { script } of bad) script.clear();
-  const before = Math.max(...(await round()).values());
+  const before = await calmMs();
   const muted = bad.map(mute);
-  // Where one of their schedules was earlier, this start is refused.
-  await all(bad, async ({ name }) => void (await start(stage.members[0], name)));
-  await until('both sources are asked', () => muted.every(({ asked }) => asked() > 0), calmMs);
+  await all(bad, async (site) => void (await taken(stage, site)));
+  await eventually(stage, 'both sources are asked', () => muted.every(({ asked }) => asked() > 0));
   const beside = await round();
   for (const { lift } of muted) lift();
   say(
     `rounds: ${seconds(before)}, and ${seconds(Math.max(...beside.values()))} beside sources that say nothing`,
   );
-  return [...beside].flatMap(([name, ms]) =>
-    ms > Math.max(slotMs, 2 * before) ? [`${name} was read ${seconds(ms)} after it was asked for`] : [],
+  const late = (calm: number) => [...beside].filter(([, ms]) => ms > Math.max(slotMs, 2 * calm));
+  if (late(before).length === 0) return [];
+  // The machine may have become slower meanwhile.
+  return late(Math.max(before, await calmMs())).map(
+    ([name, ms]) => `${name} was read ${seconds(ms)} after it was asked for, beside sources that say nothing`,
   );
 }
 
 const all = <T>(list: readonly T[], work: (one: T) => Promise<void>) => Promise.all(list.map(work));
 
-/** No fault lasts, every process serves, and all that was asked until now is over. */
-async function calm({ members, company, rows }: Stage): Promise<void> {
-  const [now] = await rows<{ at: string }>('select clock_timestamp()::text as at');
-  await until('every process serves', () => members.every(({ base }) => base !== undefined), calmMs);
-  const open = `select from ops.dag_runs where finished_at is null and queued_at < '${now?.at}'`;
-  for (let left = Number.POSITIVE_INFINITY; left > 0; )
-    await until(
-      'one of the open requests is over',
-      async () => {
-        await sleep(200);
-        const { length } = await rows(open);
-        if (length >= left) return false;
-        left = length;
-        return true;
-      },
-      calmMs,
-    ).catch(async (cause) => {
-      throw new Error(`requests are not over: ${await unfinished(rows)}`, { cause });
-    });
-  for (const site of company.sites) site.calm();
+/** One line for each difference between a source and the warehouse after a night, which reads changes, and a reconcile, which marks deletions. */
+async function different(stage: Stage): Promise<readonly string[]> {
+  const { rows } = stage;
+  const { sites } = stage.company;
+  const lines: string[] = [];
+  await succeeds(stage, { name: 'nightly' });
+  const marked = sites.map(({ remove }) => remove?.());
+  await succeeds(stage, { name: 'nightly', params: 'DOES=reconcile' });
+  await all([...sites.entries()], async ([n, { name, equal, equalAfterFull }]) => {
+    const found = [...(await equal(rows)), ...((await marked[n]?.(rows)) ?? [])];
+    if (equalAfterFull !== undefined) {
+      await succeeds(stage, { name, params: 'DOES=full' });
+      found.push(...(await equalAfterFull(rows)).map((line) => `after a full sync: ${line}`));
+    }
+    lines.push(...found.map((line) => `${name}: ${line}`));
+  });
+  return lines;
 }
 
 /** Requests that were accepted, and that the warehouse does not have. */
-async function lost({ rows }: Stage, accepted: ReadonlySet<string>): Promise<readonly string[]> {
+async function lost({ rows, asked }: Stage): Promise<readonly string[]> {
   const found = await rows<{ id: string }>('select dag_run_id as id from ops.dag_runs');
   const known = new Set(found.map(({ id }) => id));
-  return [...accepted].filter((id) => !known.has(id)).map((id) => `request ${id} was accepted, and is gone`);
-}
-
-/** The requests that are not over, with their jobs and the last lines of their logs. */
-async function unfinished(rows: Stage['rows']): Promise<string> {
-  const found = await rows<{ line: string }>(`
-    select concat_ws(' ', dag_run_id, status, worker, 'queued', queued_at, 'started', started_at, 'progress', progress_at, 'lost',
-      (select string_agg(concat_ws(' ', 'job', j.state, j.retry_count, j.start_after, j.heartbeat_on), ', ') from pgboss.job j
-        where j.data->>'requestId' = d.dag_run_id),
-      (select string_agg(l.at || ' ' || l.message, E'\\n  ' order by l.seq) from (
-        select * from ops.run_log l where l.dag_run_id = d.dag_run_id order by seq desc limit 30) l)) as line
-    from ops.dag_runs d where finished_at is null order by seq`);
-  return found.map(({ line }) => `\n${line}`).join('');
+  return [...asked.accepted]
+    .filter((id) => !known.has(id))
+    .map((id) => `request ${id} was accepted, and is gone`);
 }
 
 /** What came of it, in numbers. */
-async function figures({ rows, company }: Stage, accepted: number): Promise<string> {
+async function figures({ rows, company, asked }: Stage): Promise<string> {
   const [counts] = await rows<Record<string, string>>(`select
     (select count(*) from ops.ticks) as ticks, (select count(*) from ops.dag_runs) as requests,
+    (select count(*) from ops.dag_runs where pipeline = 'nightly') as nights,
+    (select count(*) from ops.dag_runs where part_of is not null) as parts,
     (select count(*) from ops.runs) as runs, (select count(*) from ops.runs where status = 'lost') as lost,
     (select count(*) from ops.runs where status = 'interrupted') as interrupted,
     (select count(*) from ops.runs where status in ('failed', 'partly_failed')) as failed,
     (select count(*) from ops.dag_runs where error_code = 'worker_lost') as parked`);
   const faults = company.bad.map(({ script }) => script.fired.length).join(' and ');
   const text = Object.entries(counts ?? {}).map(([name, n]) => `${n} ${name}`);
-  return `${text.join(', ')}; ${accepted} accepted by the API; ${faults} faults of the sources' own`;
+  const answers = [...asked.answers].map(([kind, times]) => `${times} × ${kind}`).join(', ');
+  return `${text.join(', ')}; starts were answered ${answers}; ${faults} faults of the sources' own`;
 }

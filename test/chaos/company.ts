@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silence } from '../../simulators/shared/faults.ts';
-import { until } from '../support/processes.ts';
 import { adsSite } from './ads-site.ts';
 import { drawOf } from './seed.ts';
 import type { Site } from './site.ts';
@@ -45,15 +44,8 @@ export async function companyOf(seed: number, bad: number) {
 
 export type Company = Awaited<ReturnType<typeof companyOf>>;
 
-/** Breaks the connections of a source. */
-export async function cutSource({ wire }: Site): Promise<void> {
-  await until('a connection to the source', () => (wire?.open ?? 0) > 0);
-  wire?.cut();
-}
-
 /** The connections of a source say nothing for so long, and then break. */
 export async function silenceSource({ wire }: Site, ms: number): Promise<void> {
-  await until('a connection to the source', () => (wire?.open ?? 0) > 0);
   wire?.freeze();
   await sleep(ms);
   wire?.drop();

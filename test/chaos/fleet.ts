@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Running, until } from '../support/processes.ts';
 import { proxy } from '../support/proxy.ts';
 import { tidemark } from '../support/tidemark.ts';
+import type { Pace } from './pace.ts';
 
 /** One place in the fleet: a process of `serve` with a wire of its own to the warehouse. A process that ends gets an heir. */
 export interface Member {
@@ -31,18 +32,18 @@ export interface Member {
   said(): string;
 }
 
-/** A process that is asked to end does so within this time, ms. */
-const endsWithin = 20_000;
-
 const clock = new URL('./clock.ts', import.meta.url).href;
 
-/** `env`: the variables of a process with this connection string. */
-export async function memberOf(
-  name: string,
-  directory: string,
-  warehouse: URL,
-  env: (databaseUrl: string) => NodeJS.ProcessEnv,
-): Promise<Member> {
+/** What the processes of a fleet share. */
+interface Fleet {
+  readonly directory: string;
+  readonly warehouse: URL;
+  readonly pace: Pace;
+  /** The variables of a process with this connection string. */
+  env(databaseUrl: string): NodeJS.ProcessEnv;
+}
+
+export async function memberOf(name: string, { directory, warehouse, pace, env }: Fleet): Promise<Member> {
   const wire = await proxy({ host: warehouse.hostname, port: Number(warehouse.port) });
   const behind = Object.assign(new URL(warehouse), { port: String(wire.port) }).href;
   const file = path.join(directory, `${name}.clock`);
@@ -84,12 +85,12 @@ export async function memberOf(
   const endInOrder = async (): Promise<void> => {
     const { victim, served } = strike('SIGTERM');
     const at = performance.now();
-    const code = await Promise.race([victim.ended(), sleep(2 * endsWithin)]);
+    const code = await Promise.race([victim.ended(), sleep(2 * pace.endMs)]);
     if (code === undefined) await victim.kill();
     // The signal may come before the process listens for it.
     const isFine = served ? code === 0 : code !== undefined;
     const ms = Math.round(performance.now() - at);
-    if (isFine && ms < endsWithin) return;
+    if (isFine && ms < pace.endMs) return;
     wrong.push(
       `${name} was asked to end, and ended with ${code} after ${ms} ms: ${victim.said().slice(-600)}`,
     );
@@ -110,9 +111,14 @@ export async function memberOf(
       spawn();
     },
     async stop(ms) {
-      const victim = process;
-      victim.child.kill('SIGSTOP');
-      await until('it stands still', () => stateOf(victim.pid) === 'T');
+      let victim = process;
+      const isStill = (): boolean => {
+        // One that starts while the warehouse is away ends by itself.
+        if (victim !== process || victim.pid === 0) victim = process;
+        victim.child.kill('SIGSTOP');
+        return stateOf(victim.pid) === 'T';
+      };
+      await until('it stands still', isStill, pace.patienceMs);
       await sleep(ms);
       victim.child.kill('SIGCONT');
     },
@@ -122,17 +128,24 @@ export async function memberOf(
       spawn();
     },
     async step(ms) {
-      await until('it serves', () => base !== undefined);
       fs.writeFileSync(file, String(ms));
-      process.child.kill('SIGUSR2');
-      await until('its clock is stepped', () => !fs.existsSync(file));
+      let victim: Running | undefined;
+      const isStepped = (): boolean => {
+        // Before it serves it may not listen for the signal, which would end it.
+        if (base !== undefined && victim !== process) {
+          victim = process;
+          victim.child.kill('SIGUSR2');
+        }
+        return !fs.existsSync(file);
+      };
+      await until('its clock is stepped', isStepped, pace.patienceMs);
     },
     async cut() {
-      await until('a connection', () => wire.open > 0);
+      await until('a connection', () => wire.open > 0, pace.patienceMs);
       wire.cut();
     },
     async silence(ms) {
-      await until('a connection', () => wire.open > 0);
+      await until('a connection', () => wire.open > 0, pace.patienceMs);
       wire.freeze();
       await sleep(ms);
       wire.drop();

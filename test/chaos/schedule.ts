@@ -49,7 +49,10 @@ export function faultsOf(seed: number, { ms, processes, sources }: Size): readon
     if (pack.length === 0) pack = shuffled(kinds, between);
     const kind = pack.pop() ?? 'kill a process';
     const { to, ms: bounds } = table[kind];
-    faults.push({ kind, at, to, which: between(1, count[to]), ms: between(bounds[0], bounds[1]) });
+    const which = between(1, count[to]);
+    // The last ones are over soon after the others.
+    const longest = Math.max(bounds[0], ms - at + 10 * second);
+    faults.push({ kind, at, to, which, ms: Math.min(between(bounds[0], bounds[1]), longest) });
   }
   return faults;
 }

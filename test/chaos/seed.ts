@@ -1,7 +1,7 @@
 import { dice } from '../crash/dice.ts';
 
-/** `CHAOS_SEED` repeats the schedule of a campaign. */
-export const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** `CHAOS_SEED` repeats the schedule of a campaign. Without it the clock decides. */
+export const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Date.now() / 1_000));
 
 /** `CHAOS_MINUTES`: how long faults come. */
 export const minutes = Number(process.env.CHAOS_MINUTES ?? 2);

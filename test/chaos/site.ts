@@ -26,16 +26,17 @@ export interface Site {
   change(draw: Draw): void;
   /** All that happened is shown from now on, and nothing goes wrong by itself. */
   calm(): void;
-  /** Runs of a calm source, and what must be equal after each of them. */
-  readonly closing: readonly Closing[];
+  /** Deletes a record that only a reconcile misses. What it gives has a line if the warehouse has not marked it. Undefined: the source has none. */
+  readonly remove?: () => Difference;
+  /** For after a night and a reconcile. */
+  readonly equal: Difference;
+  /** For after a full sync besides. */
+  readonly equalAfterFull?: Difference;
   close(): Promise<void>;
 }
 
-export interface Closing {
-  readonly params?: string;
-  /** One line for each difference between the warehouse and the source. */
-  differences(rows: Rig['rows']): Promise<readonly string[]>;
-}
+/** One line for each difference between the warehouse and the source. */
+export type Difference = (rows: Rig['rows']) => Promise<readonly string[]>;
 
 /** Where a site is, and whether it misbehaves: `draw` decides which of its answers are faults. */
 export interface Place {

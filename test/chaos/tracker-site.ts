@@ -2,7 +2,7 @@ import { startTracker } from '../../simulators/jira/server.ts';
 import type { Change } from '../model/steps.ts';
 import { worldOf } from '../model/world.ts';
 import { differences, issueDifferences } from '../support/oracle.ts';
-import { type Closing, misbehave, type Place, type Site, wireTo } from './site.ts';
+import { misbehave, type Place, type Site, wireTo } from './site.ts';
 
 /** What the trackers that do not misbehave leave out. */
 const leftOut =
@@ -24,15 +24,6 @@ export async function trackerSite({ name, seed, bad }: Place): Promise<Site> {
   const world = worldOf(tracker);
   if (bad) misbehave(tracker, bad.draw);
   const way = bad ? await wireTo(tracker.url) : { wire: undefined, url: tracker.url };
-  const issues: Closing = {
-    params: 'DOES=reconcile',
-    differences: (rows) => issueDifferences({ tracker, rows }, { source: name }),
-  };
-  // Members of sprints that were completed long ago are read by full syncs only.
-  const whole: Closing = {
-    params: 'DOES=full',
-    differences: (rows) => differences({ tracker, rows }, { source: name }),
-  };
   return {
     name,
     connector: 'jira',
@@ -63,7 +54,23 @@ export async function trackerSite({ name, seed, bad }: Place): Promise<Site> {
       );
     },
     calm: world.calm,
-    closing: bad ? [issues, whole] : [issues],
+    remove() {
+      const { issues } = tracker.oracle();
+      const gone = [...issues.values()].find(({ visible, deleted }) => visible && !deleted);
+      if (gone === undefined) throw new Error(`${name} has no issue to delete`);
+      tracker.state.delete(gone.id);
+      return async (rows) => {
+        const marked = await rows(
+          `select from tracker.issues join ops.sources using (source_id)
+          where name = $1 and id = $2 and _deleted_at is not null`,
+          [name, gone.id],
+        );
+        return marked.length === 1 ? [] : [`issue ${gone.id} was deleted, and is not marked`];
+      };
+    },
+    equal: (rows) => issueDifferences({ tracker, rows }, { source: name }),
+    // Members of sprints that were completed long ago are read by full syncs only.
+    ...(bad && { equalAfterFull: (rows) => differences({ tracker, rows }, { source: name }) }),
     async close() {
       await way.wire?.close();
       await tracker.close();

@@ -33,18 +33,14 @@ export async function workflowSite({ name, seed, bad }: Place): Promise<Site> {
       change(state, draw);
     },
     calm: () => undefined,
-    closing: [
-      {
-        async differences(rows) {
-          const stored = new Set((await storedRuns(rows, name)).map((run) => JSON.stringify(run)));
-          const truth = new Set(engine.truth().map((run) => JSON.stringify(run)));
-          return [
-            ...[...truth].filter((run) => !stored.has(run)).map((run) => `${run}: missing`),
-            ...[...stored].filter((run) => !truth.has(run)).map((run) => `${run}: should not be there`),
-          ];
-        },
-      },
-    ],
+    async equal(rows) {
+      const stored = new Set((await storedRuns(rows, name)).map((run) => JSON.stringify(run)));
+      const truth = new Set(engine.truth().map((run) => JSON.stringify(run)));
+      return [
+        ...[...truth].filter((run) => !stored.has(run)).map((run) => `${run}: missing`),
+        ...[...stored].filter((run) => !truth.has(run)).map((run) => `${run}: should not be there`),
+      ];
+    },
     async close() {
       await way.wire?.close();
       await engine.close();
