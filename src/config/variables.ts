@@ -123,9 +123,11 @@ export class Variables {
   /** The content of a file that holds a secret. One that cannot be read is a problem. */
   file(name: string, file: string): string | undefined {
     try {
-      const mode = fs.statSync(file).mode & 0o777;
-      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-        this.warn(name, `${file} can be read by others (mode ${mode.toString(8)}); chmod 600 it`);
+      const { mode, uid } = fs.statSync(file);
+      // What another user owns (a Secret of Kubernetes, a credential of systemd) can be read only by way of its group, or of an ACL that shows there.
+      const others = uid === process.getuid?.() ? 0o077 : 0o007;
+      if (process.platform !== 'win32' && (mode & others) !== 0)
+        this.warn(name, `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`);
       const value = fs.readFileSync(file, 'utf8').trim();
       if (value) return value;
       this.problem(name, `${file} is empty`);

@@ -149,6 +149,16 @@ test('a secret file that others can read gives a warning, an empty one is refuse
   expect(problems({ TIDEMARK_API_TOKEN_FILE: 'empty' }, cwd)).toContain('is empty');
 });
 
+test.runIf(process.getuid?.() === 0)('a secret of another user may be open to our group, not to all', () => {
+  const cwd = directory({ token: 'x' }, 0o440);
+  fs.chownSync(path.join(cwd, 'token'), 1000, 0);
+  expect(read({ TIDEMARK_API_TOKEN_FILE: 'token' }, cwd).warnings).toEqual([]);
+  fs.chmodSync(path.join(cwd, 'token'), 0o444);
+  expect(read({ TIDEMARK_API_TOKEN_FILE: 'token' }, cwd).warnings).toEqual([
+    expect.stringContaining('can be read by others (mode 444)'),
+  ]);
+});
+
 test('no printed form of a configuration or of its problems shows a secret', () => {
   const secretOf = (name: string): string =>
     /WEBHOOK_URL$/.test(name) ? `https://hooks.example/s3cret-of-${name}` : `s3cret-of-${name}`;
