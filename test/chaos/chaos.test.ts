@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFailed, onTestFinished, test } from 'vitest';
+import { until } from '../support/processes.ts';
 import { wrongBooks } from './books.ts';
 import { type Company, mute, silenceSource } from './company.ts';
 import type { Member } from './fleet.ts';
@@ -149,11 +150,19 @@ async function calm(stage: Stage): Promise<void> {
   const { company, rows } = stage;
   const [now] = await rows<{ at: string }>('select clock_timestamp()::text as at');
   await stage.serve();
-  const late = `select pipeline from ops.schedules left join ops.ticks t using (pipeline, does) where pipeline <> 'nightly'
-    group by pipeline, does having coalesce(max(scheduled_for) < date_trunc('minute', '${now?.at}'::timestamptz), true)`;
-  const names = async () =>
-    (await rows<{ pipeline: string }>(late)).map(({ pipeline }) => pipeline).join(', ');
-  await eventually(stage, 'each schedule ticks', async () => (await names()) === '', names);
+  const late = async (): Promise<readonly string[]> => {
+    const found = await rows<{ name: string }>(
+      `select name from unnest($1::text[]) name where not exists (
+        select from ops.ticks where pipeline = name and scheduled_for >= date_trunc('minute', $2::timestamptz))`,
+      [stage.scheduled, now?.at],
+    );
+    return found.map(({ name }) => name);
+  };
+  // Not `eventually`: requests of the other schedules would end meanwhile, again and again.
+  const isInTime = async (): Promise<boolean> => (await late()).length === 0 || (await sleep(200, false));
+  await until('each schedule ticks', isInTime, stage.pace.patienceMs).catch(async (cause) => {
+    throw new Error(`no tick since the faults: ${(await late()).join(', ')}`, { cause });
+  });
   await stage.unschedule();
   const open = 'select from ops.dag_runs where finished_at is null';
   await eventually(

@@ -49,6 +49,8 @@ export async function openStage(seed: number, size: Size) {
     members,
     pace,
     asked,
+    /** Names of the pipelines that have a schedule of their own until `unschedule`. */
+    scheduled: company.sites.filter((site) => !isOfNight(site, company.sites)).map(({ name }) => name),
     rows: async <R extends object>(query: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
       (await warehouse.pool.query<R>(query, [...values])).rows,
     serve: () => serve(pace.patienceMs),
@@ -68,15 +70,19 @@ export async function openStage(seed: number, size: Size) {
   };
 }
 
-/** A pipeline for each site, and a night over all of them. The last one has no schedule: nights read it, and reconcile it where that is due. */
+/** The last one has no schedule: nights read it, and reconcile it where that is due. */
+const isOfNight = (site: Site, sites: readonly Site[]): boolean => site === sites.at(-1);
+
+/** A pipeline for each site, and a night over all of them. */
 function writePipelines(directory: string, sites: readonly Site[], areScheduled: boolean): void {
   const folder = path.join(directory, 'pipelines');
   fs.mkdirSync(folder, { recursive: true });
   const head = `import { dagu, jira, nightly, pipeline, spotifyAds } from 'tidemark';\nexport default `;
-  for (const { name, connector, exclude } of sites) {
+  for (const site of sites) {
+    const { name, connector, exclude } = site;
     const source = `source: ${connector}.fromEnv('${name.toUpperCase()}')`;
     const own = areScheduled ? `sync: '* * * * *', reconcile: false` : 'reconcile: false';
-    const schedule = name === sites.at(-1)?.name ? `reconcile: '* * * * *'` : own;
+    const schedule = isOfNight(site, sites) ? `reconcile: '* * * * *'` : own;
     fs.writeFileSync(
       path.join(folder, `${name}.ts`),
       `${head}pipeline({ name: '${name}', ${source}, schedule: { ${schedule} }, exclude: ${JSON.stringify(exclude)} });`,
