@@ -9,12 +9,11 @@ import { shippedVariables } from '../../support/config.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const read = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
-const pages = [
-  'README.md',
-  ...fs
-    .readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
-];
+/** All Markdown of the repository. */
+const pages = fs
+  .globSync('**/*.md', { cwd: root, exclude: ['**/node_modules/**', 'dist/**', 'site/**'] })
+  .map((name) => name.replaceAll('\\', '/'))
+  .sort();
 
 test('docs/operations.md explains every variable', () => {
   const text = read('docs/operations.md');
@@ -42,7 +41,7 @@ test('README names every command that people type', () => {
 
 /** Headings as the pages that show Markdown name them. */
 const anchors = (text: string): readonly string[] =>
-  [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+  [...text.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
