@@ -6,8 +6,6 @@ import type { Observe, ReadingOptions } from '../core/run.ts';
 import type { Http, Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
-import { createHttp } from '../http/client.ts';
-import { closedEndpoints } from '../http/closed-endpoints.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 
 export type { ReadingOptions } from '../core/run.ts';
@@ -130,6 +128,9 @@ export const readingOf = (connector: Connector, values: SettingValues): ReadingO
 /** Opens the source of a configured pipeline. Sends nothing yet. Throws Misconfigured. */
 export async function openSource(connector: Connector, values: SettingValues, options: OpenOptions) {
   const { pipeline, version, proxies, observe, onHttp, budget, retry } = options;
+  // A sixth of the start-up time of commands that read no source.
+  const { createHttp } = await import('../http/client.ts');
+  const { closedEndpoints } = await import('../http/closed-endpoints.ts');
   const perSecond = Number(values.requestsPerSecond);
   const httpOptions: Partial<HttpOptions> = {
     version,
