@@ -26,7 +26,7 @@ export interface Site {
   change(draw: Draw): void;
   /** All that happened is shown from now on, and nothing goes wrong by itself. */
   calm(): void;
-  /** Deletes a record that only a reconcile misses. What it gives has a line if the warehouse has not marked it. Undefined: the source has none. */
+  /** Deletes a record, which only a reconcile finds out. What it gives has a line if the warehouse has not marked it. Undefined: it has no such record. */
   readonly remove?: () => Difference;
   /** For after a night and a reconcile. */
   readonly equal: Difference;
