@@ -110,6 +110,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/connectors.md': '.ci/package',
   'docs/guides/backup.md': 'test/contract/guides/backup.test.ts',
   'docs/guides/dagu.md': 'test/unit/cli/init.test.ts',
+  'docs/guides/deploy.md': '.ci/deploy and test/deploy',
   'docs/guides/jira-data-center.md': 'settings, not commands',
   'docs/guides/postgres.md': 'test/unit/cli/commands.test.ts',
   'docs/guides/serve.md': 'test/unit/server/api/serve.test.ts',
