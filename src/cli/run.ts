@@ -7,8 +7,7 @@ import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { RunReport, RunStatus } from '../core/run.ts';
-import type { RunDeps } from '../engine/context/deps.ts';
-import { cutRejects, rejects } from '../queries/reject-list.ts';
+import { countRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
 import { notifyAfter, outboundOf } from '../runs/after.ts';
 import type { Ask } from '../runs/ask.ts';
@@ -99,7 +98,7 @@ async function replayOne(
   const { replayed, stillRejected, large } = await withDeps(context, pipeline, progress, async (deps) => ({
     ...(await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) })),
     // Records that were too large to be kept whole cannot be replayed.
-    large: await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id }),
+    large: await countRejects(deps.warehouse.db, { pipeline, stream, rejectId: id, isCut: true }),
   }));
   const left = stillRejected + large;
   const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
@@ -107,14 +106,6 @@ async function replayOne(
   const data = { type: 'replayed', pipeline, replayed, stillRejected: left };
   progress.aside(() => context.out.line(context.json ? toJson(data) : line));
   return left > 0 ? exit.partly : exit.ok;
-}
-
-/** Opens what a run of the pipeline needs, and draws its progress as talk, while `work` takes. */
-export async function following<T>(context: Context, pipeline: string, work: (deps: RunDeps) => Promise<T>) {
-  const { parts, quiet, json } = context;
-  const talking = { ...context, quiet: quiet || json, json: false };
-  const progress = await openProgress(talking, { config: await parts.config() });
-  return withDeps(context, pipeline, progress, work).finally(progress.end);
 }
 
 /** An instant from a flag. Throws Misconfigured. */
@@ -223,10 +214,14 @@ export function outcomeOf(report: RunReport): string {
 
 /** Prints what runs would read; `next` says what would follow. */
 async function showPlan(context: Context, asks: readonly Ask[], next: Running<Ask>['next']): Promise<number> {
+  const { parts, quiet, json } = context;
+  const talking = { ...context, quiet: quiet || json, json: false };
   const plans = [];
   for (const ask of asks) {
     const { pipeline } = ask;
-    const streams = await following(context, pipeline, (deps) => planOf(ask, deps));
+    const progress = await openProgress(talking, { config: await parts.config() });
+    const planned = withDeps(context, pipeline, progress, (deps) => planOf(ask, deps));
+    const streams = await planned.finally(progress.end);
     plans.push({ pipeline, streams, next: (await next?.(ask))?.does });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));

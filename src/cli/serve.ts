@@ -52,9 +52,10 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const control = openControl(api, catalogue, queue, runner.preview);
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
   const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal };
+  const tonight = () => runner.tonight(ending.signal);
   const app = await buildApp({
     ...deps,
-    pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }),
+    pages: (pages) => dashboard(pages, { ...deps, tonight, now: () => new Date() }),
     unready: () => unready(api, config, signal),
   });
   let service: Service | undefined;

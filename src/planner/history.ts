@@ -56,3 +56,16 @@ export async function pastRunsOf(db: Db, pipeline: string): Promise<PastRuns | u
       order by r.run_id desc limit ${newest}) one`;
   return past?.runs ? past : undefined;
 }
+
+/** What was estimated for the syncs of a day (UTC, of their beginning), and what came; of streams that had an estimate. */
+export type PastNight = { readonly day: string } & Readonly<Record<'requests' | 'estimated', number | null>>;
+
+/** Of whole syncs that succeeded in the last two weeks, newest first. */
+export const pastNights = (db: Db) =>
+  query(db)<PastNight>`
+    select (r.started_at at time zone 'UTC')::date::text as day, sum(estimated_requests)::float8 as estimated,
+      sum(rs.requests) filter (where estimated_requests is not null)::float8 as requests
+    from ops.runs r join ops.run_streams rs using (run_id)
+    where r.kind = 'sync' and r.settles = 'freshness' and r.status = 'succeeded'
+      and r.started_at > now() - interval '14 days'
+    group by day order by day desc`;

@@ -30,15 +30,16 @@ export interface PipelinePlan extends Pick<Tonight, 'pipeline' | 'streams'> {
   readonly limit: string | null;
   /** Streams of which the requests are not known: they were never read like this. */
   readonly unknown: readonly string[];
-  /** How far the estimate of the newest run was off: its distance from what came ÷ what came. */
+  /** Of the newest run that had an estimate. */
   readonly lastErrorRatio: number | null;
 }
 
-/** The whole night. `findings`: what does not fit and what helps, for people. */
+/** The whole night. For people: `findings`, what does not fit and what helps; `uncounted`, what the plan does not know. */
 export interface NightPlan {
   readonly nightHours: number;
   readonly fits: boolean;
   readonly findings: readonly string[];
+  readonly uncounted: readonly string[];
   readonly pipelines: readonly PipelinePlan[];
 }
 
@@ -59,15 +60,20 @@ export function planNight(tonight: readonly Tonight[], nightHours: number, atOnc
   });
   const together = `the pipelines of nightly need ${duration(over)} together, ${atOnce} at once, and the night has ${duration(night)}: let more run at once (TIDEMARK_JOBS), start another serve, or give one of them a schedule of its own`;
   const findings = own.length === 0 && over > night ? [together] : own;
-  return { nightHours, fits: findings.length === 0, findings, pipelines };
+  const uncounted = pipelines.flatMap(({ pipeline, unknown }) =>
+    unknown.length > 0 ? [`${pipeline}: not counted, never read like this: ${unknown.join(', ')}.`] : [],
+  );
+  return { nightHours, fits: findings.length === 0, findings, uncounted, pipelines };
 }
+
+/** Says of a night that it fits. */
+export const fitText = ({ nightHours }: NightPlan): string =>
+  `It fits into the night of ${nightHours} h, as far as it is known.`;
 
 function pipelinePlan(tonight: Tonight, waitSeconds: number): PipelinePlan {
   const { pipeline, streams, past, due } = tonight;
   const requests = Math.round(sumOf(streams) + (past ? past.others / past.runs : 0));
   const [longest] = limitsOf(tonight, requests).toSorted((a, b) => b.seconds - a.seconds);
-  const { lastRequests, lastEstimated } = past ?? {};
-  const wasEstimated = lastRequests != null && lastEstimated != null && lastRequests > 0;
   return {
     pipeline,
     requests,
@@ -76,9 +82,13 @@ function pipelinePlan(tonight: Tonight, waitSeconds: number): PipelinePlan {
     seconds: longest?.seconds ?? null,
     limit: longest?.limit ?? null,
     unknown: streams.flatMap(({ stream, requests }) => (requests === undefined ? [stream] : [])),
-    lastErrorRatio: wasEstimated ? Math.abs(lastEstimated - lastRequests) / lastRequests : null,
+    lastErrorRatio: past ? errorRatio(past.lastEstimated, past.lastRequests) : null,
   };
 }
+
+/** How far an estimate was off: its distance from what came ÷ what came. Null where there is none, or nothing came. */
+export const errorRatio = (estimated: number | null, came: number | null): number | null =>
+  estimated !== null && came !== null && came > 0 ? Math.abs(estimated - came) / came : null;
 
 /** What of a stream its time follows from. */
 type StreamTime = Pick<Estimated<StreamSize>, 'requests' | 'seconds' | 'perSecond'>;

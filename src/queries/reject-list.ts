@@ -34,6 +34,8 @@ interface RejectFilter
   readonly key?: readonly string[] | undefined;
   /** Also those that are resolved or replayed. */
   readonly all?: boolean | undefined;
+  /** Only those that were too large to be kept whole, and cannot be replayed. */
+  readonly isCut?: boolean;
 }
 
 interface RejectPage {
@@ -56,26 +58,21 @@ export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promis
   return found.map((row) => ({ ...row, excerpt: row.excerpt.toString('utf8') }));
 }
 
-/** How many of those that fit were too large to be kept whole and cannot be replayed. */
-export async function cutRejects(db: Db, filter: RejectFilter): Promise<number> {
-  const [found] = await query(db)<{ readonly cut: number }>`
-    select count(*)::float8 as cut from ops.rejects r join ops.sources src using (source_id)
-    where r.truncated and ${fits(filter)}`;
-  return found?.cut ?? 0;
+/** How many fit. */
+export async function countRejects(db: Db, filter: RejectFilter = {}): Promise<number> {
+  const [found] = await query(db)<{ readonly rejects: number }>`
+    select count(*)::float8 as rejects from ops.rejects r join ops.sources src using (source_id)
+    where ${fits(filter)}`;
+  return found?.rejects ?? 0;
 }
 
-const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
+const fits = ({ pipeline, stream, key, code, rejectId, all, isCut }: RejectFilter) =>
   every(
     all !== true && sql`r.status = 'open'`,
+    isCut === true && sql`r.truncated`,
     pipeline !== undefined && sql`src.name = ${pipeline}`,
     stream !== undefined && sql`r.stream = ${stream}`,
     key !== undefined && sql`r.record_key = any (${[...key]}::text[])`,
     code !== undefined && sql`r.code = ${code}`,
     rejectId !== undefined && sql`r.reject_id = ${rejectId}::bigint`,
   );
-
-/** How many are open, by stream. */
-export const openRejects = (db: Db) =>
-  query(db)<{ readonly stream: string; readonly rejects: number }>`
-    select stream, count(*)::float8 as rejects from ops.rejects where status = 'open'
-    group by stream order by 2 desc, 1`;

@@ -48,7 +48,7 @@ export function summary({ streams, last, configured, ill }: SummaryInput, now: D
       ({ pipeline, state, since }) =>
         `${pipeline} is marked as ${state.replaceAll('_', ' ')} since ${clock(since, now)} UTC.`,
     );
-  const wrong = [...unhealthy(bad, last, now), ...failed, ...never, ...endingTokens(streams, now)];
+  const wrong = [...unhealthy(bad, told, now), ...failed, ...never, ...endingTokens(streams, now)];
   const facts = [...wrong, ...active(last, now)];
   const rest = [freshness(streams), lastRun(last, now)];
   const [lead = rest[0] ?? '', ...others] = facts;
@@ -59,9 +59,8 @@ export function summary({ streams, last, configured, ill }: SummaryInput, now: D
   };
 }
 
-/** What is wrong: sources that could not be read, then streams in trouble, then other runs that did not succeed. */
-function unhealthy(bad: readonly StreamState[], last: readonly RunLine[], now: Date): readonly string[] {
-  const ended = judged(last).filter(({ status }) => status !== 'succeeded');
+/** What is wrong, of runs that did not succeed: sources that could not be read, then streams in trouble, then other runs that did not succeed. */
+function unhealthy(bad: readonly StreamState[], ended: readonly RunLine[], now: Date): readonly string[] {
   const isDown = ({ error }: RunLine): boolean => error !== null && error.code in sourceFaults;
   const down = ended.filter(isDown).map(({ pipeline, error, startedAt }) => {
     const own = bad.filter((each) => each.pipeline === pipeline).length;

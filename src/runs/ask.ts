@@ -2,6 +2,7 @@
 import type { Observe, RunReport } from '../core/run.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import type { Estimated } from '../planner/estimate.ts';
+import type { Tonight } from '../planner/night.ts';
 
 /** What a run is to do. */
 export interface Ask {
@@ -26,10 +27,16 @@ export interface Runner {
   /** What follows that part of a night: the reconcile of its pipeline, where it is due. */
   next(part: Ask): Promise<Ask | undefined>;
   /** What a backfill would do, without doing it. */
-  preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
+  preview(ask: Ask, signal: AbortSignal): Promise<readonly Estimated<PlannedStream>[]>;
+  /** What the configured pipelines need tonight. */
+  tonight(signal: AbortSignal): Promise<NightNeeds>;
 }
 
-/** One stream's part in a plan. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
-export interface PlanLine extends Omit<Estimated<PlannedStream>, 'by' | 'mode' | 'from' | 'to' | 'why'> {
-  readonly about: string;
+/** What pipelines need tonight. `at`: when their sources had answered; `failed`: those that could not be planned. */
+export interface NightNeeds {
+  readonly at: Date;
+  readonly tonight: readonly Tonight[];
+  readonly failed: readonly { readonly pipeline: string; readonly error: unknown }[];
+  /** Runs that a process does at once. */
+  readonly atOnce: number;
 }

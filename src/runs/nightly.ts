@@ -3,19 +3,19 @@ import { sql } from 'kysely';
 import { nightlyName } from '../config/configured.ts';
 import { describe } from '../core/describe-error.ts';
 import { Fenced, LockHeld } from '../core/errors.ts';
-import { minute } from '../core/format.ts';
 import type { Observe } from '../core/run.ts';
+import { minutes } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
-import type { PlannedStream } from '../engine/preview.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
-import type { Ask, PlanLine, Runner } from './ask.ts';
+import type { Ask, Runner } from './ask.ts';
 import type { Lend, ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 import { execute, type Following, planOf, type RunContext, withDeps } from './run.ts';
 import { due } from './schedule.ts';
+import { type PlanDuring, tonightOf } from './tonight.ts';
 
 type How = Parameters<Runner['run']>[1];
 
@@ -26,6 +26,12 @@ interface RunnerOptions {
   readonly progress: Following;
   readonly warn: (text: string) => void;
 }
+
+/** Nobody follows a plan. */
+const silent: Observe = () => undefined;
+
+/** How long a source may take to be planned, before the plan of the night goes without it. */
+const planLimitMs = minutes(2);
 
 export function openRunner(context: RunContext, options: RunnerOptions): Runner {
   const { config, outbound, lend, progress, warn } = options;
@@ -69,16 +75,13 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
       return names.map((pipeline) => ({ ...ask, pipeline }));
     },
     next: (part) => lend((warehouse) => nextPart(warehouse, config, part)),
-    async preview(ask, signal) {
-      const isAll = ask.pipeline === nightlyName;
-      const lines: PlanLine[] = [];
-      for (const pipeline of isAll ? configured : [ask.pipeline]) {
-        const one = { ...ask, pipeline };
-        const planned = await during(one, { signal, observe: () => undefined }, (deps) => planOf(one, deps));
-        for (const each of planned)
-          lines.push({ ...each, about: about(each), stream: `${isAll ? `${pipeline}.` : ''}${each.stream}` });
-      }
-      return lines;
+    preview: (ask, signal) => during(ask, { signal, observe: silent }, (deps) => planOf(ask, deps)),
+    tonight(signal) {
+      const planned: PlanDuring = (pipeline, work) => {
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(planLimitMs)]);
+        return during({ pipeline, does: 'sync' }, { signal: limited, observe: silent }, work);
+      };
+      return tonightOf(lookup.configured(config), planned, config.server.jobs);
     },
   };
 }
@@ -120,10 +123,4 @@ export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, { name: pipe
     from ops.runs where pipeline = ${pipeline}`.execute(db);
   const { since, now } = rows[0] ?? { since: null, now: new Date() };
   return since !== null && due(job.on)(since).next().value <= now;
-}
-
-/** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */
-function about({ mode, from, to, why }: PlannedStream): string {
-  const window = `${from ? minute(from) : 'from the beginning'} to ${to ? minute(to) : 'now'}`;
-  return `${mode.replace('-', ' ')}${from || to ? ` ${window}` : ''}${why === undefined ? '' : `: ${why}`}`;
 }

@@ -7,7 +7,7 @@ import { findings } from '../../src/outbound/health.ts';
 import { dailyStatus, dailyStreamStatus } from '../../src/queries/daily-status.ts';
 import { streamStates } from '../../src/queries/freshness.ts';
 import { lineage } from '../../src/queries/lineage.ts';
-import { cutRejects, rejects } from '../../src/queries/reject-list.ts';
+import { countRejects, rejects } from '../../src/queries/reject-list.ts';
 import { run, runs } from '../../src/queries/run-history.ts';
 import { receipts, rowCount } from '../../src/queries/stream-history.ts';
 import { budgetsOf } from '../../src/warehouse/budgets.ts';
@@ -146,7 +146,7 @@ async function everything(): Promise<void> {
   await runs(db, { limit: 10 });
   await run(db, '1');
   await rejects(db, { limit: 10 });
-  await cutRejects(db, {});
+  await countRejects(db, { isCut: true });
   await streamStates(db);
   await rowCount(db, { schema: 'tracker', name: 'issues' }, 'tracker', true);
   await receipts(db, 'tracker', 'issues', 10);

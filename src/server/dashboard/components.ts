@@ -48,6 +48,9 @@ export const at = (instant: Date | null): Html =>
 export const lasting = (seconds: number | null | undefined): Html =>
   orDash(typeof seconds === 'number' && duration(seconds));
 
+/** A number that may be missing. */
+export const counted = (n: number | null | undefined): Html => orDash(typeof n === 'number' && count(n));
+
 /** Text that may be missing. */
 export const orDash = (text: HtmlPart): Html => (isShown(text) ? html`${text}` : none);
 

@@ -5,8 +5,9 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { minutes } from '../../core/time.ts';
 import { historyToken } from '../../queries/change-token.ts';
-import { openRejects } from '../../queries/reject-list.ts';
+import { countRejects } from '../../queries/reject-list.ts';
 import { Rejected, refusalOf } from '../api/envelope.ts';
 import { shared } from '../api/service.ts';
 import { actions } from './actions.ts';
@@ -15,6 +16,7 @@ import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from './l
 import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { overview } from './pages/overview.ts';
+import { planPage } from './pages/plan.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
 import { requestPage, runPage } from './pages/run.ts';
 import { runsPage } from './pages/runs.ts';
@@ -31,6 +33,7 @@ const pages: Readonly<Record<string, MakePage>> = {
   '/runs': runsPage,
   '/runs/:run': runPage,
   '/requests/:pipeline/:run': requestPage,
+  '/plan': planPage,
   '/backfill': backfillPage,
   '/rejects': rejectsPage,
   '/rejects/:reject': rejectPage,
@@ -38,6 +41,9 @@ const pages: Readonly<Record<string, MakePage>> = {
 
 /** Forms are small. */
 const bodyLimit = 16 * 1024;
+
+/** All readers share a plan of the night that is not older than this: each one asks all sources. */
+const planKeptMs = minutes(5);
 
 const nothingThere = 'There is nothing of that name here.';
 
@@ -70,12 +76,11 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   app.addHook('onRequest', async ({ url }) => {
     if (url.includes('%00')) throw new Rejected(404, nothingThere);
   });
+  const tonight = shared(deps.tonight, planKeptMs);
   for (const [path, make] of Object.entries(pages))
     app.get(path, async (_request, reply) => {
-      const open = await openRejects(deps.db);
-      const rejects = open.reduce((sum, each) => sum + each.rejects, 0);
-      const view = viewFor(reply, rejects);
-      const page = await make({ ...deps, ...askedOf(reply), view });
+      const view = viewFor(reply, await countRejects(deps.db));
+      const page = await make({ ...deps, tonight, ...askedOf(reply), view });
       if (page === undefined) throw new Rejected(404, nothingThere);
       return show(reply, page, 200, view);
     });

@@ -1,5 +1,6 @@
 /** The frame around every page, and the pages that say one thing. */
 
+import type { NightNeeds } from '../../scheduler/control.ts';
 import type { ServerDeps } from '../api/deps.ts';
 import type { AssetPath } from './assets.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
@@ -22,6 +23,8 @@ export interface PageContext {
 /** What the dashboard is built from. It changes something by `control` alone. Without `tokens` it answers this machine only, without signing in. */
 export interface DashboardDeps extends Pick<ServerDeps, 'control' | 'db' | 'tokens' | 'version' | 'trouble'> {
   readonly now: () => Date;
+  /** Asks the sources what they need tonight. */
+  readonly tonight: () => Promise<NightNeeds>;
 }
 
 /** A request for a page, with everything that makes the page. */
@@ -47,6 +50,7 @@ const places = {
   '/': 'Overview',
   '/streams': 'Streams',
   '/runs': 'Runs',
+  '/plan': 'Plan',
   '/backfill': 'Backfill',
   '/rejects': 'Rejects',
   '/api': 'API',

@@ -74,6 +74,7 @@ export const runnerOf = (run: Runner['run']): Runner => ({
   parts: () => undefined,
   next: async () => undefined,
   preview: async () => [],
+  tonight: async () => ({ at: new Date(), tonight: [], failed: [], atOnce: 1 }),
 });
 
 /** A scheduler and worker over a warehouse, as one process has it; `troubles` fills with what went wrong beside the runs. */

@@ -1,15 +1,16 @@
 /** Backfill: what to read again, what that takes, and the backfills so far. */
 
 import { TidemarkError } from '../../../core/errors.ts';
-import { count, duration, plural } from '../../../core/format.ts';
+import { duration, plural } from '../../../core/format.ts';
 import { days, daysSince1970 } from '../../../core/time.ts';
 import { leastSeconds } from '../../../planner/night.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
-import type { Ask, PlanLine } from '../../../scheduler/control.ts';
-import { lasting, orDash, table } from '../components.ts';
+import type { Ask, Control } from '../../../scheduler/control.ts';
+import { at, table } from '../components.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
 import { csrf, type DashboardPage, hidden, live, type PageContext, type PageRequest } from '../layout.ts';
+import { sizeColumns } from './plan.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */
@@ -51,8 +52,7 @@ export async function backfillPage(request: PageRequest): Promise<DashboardPage>
     .map(({ name }) => name);
   const pipeline = names.find((name) => name === query.pipeline) ?? names[0];
   const asked = { pipeline, from: query.from, to: query.to, streams: all('streams') };
-  const isAsked = query.plan !== undefined;
-  const ask = isAsked ? askOfForm(asked) : undefined;
+  const ask = query.plan === undefined ? undefined : askOfForm(asked);
   const plan = typeof ask === 'object' ? await planOf(request, ask) : undefined;
   const wrong = [ask, plan].find((each) => typeof each === 'string');
   return {
@@ -62,7 +62,7 @@ export async function backfillPage(request: PageRequest): Promise<DashboardPage>
 form resumes it. It moves no watermark, and rows that are right already are not written.</p>
 ${names.length > 1 && html`<nav aria-label="Pipeline"><ul>${names.map((name) => tab(name, name === pipeline))}</ul></nav>`}
 ${pipeline === undefined ? html`<p>No configured pipeline has run yet; run one first.</p>` : form(asked, streams, wrong)}
-${typeof plan === 'object' && typeof ask === 'object' && planView(plan, ask, view)}
+${typeof plan === 'object' && planView(plan, asked, view)}
 ${live('past', html`<h2>Backfills so far</h2>${runTable(past, view, 'No backfills yet.')}`)}`,
   };
 }
@@ -70,7 +70,9 @@ ${live('past', html`<h2>Backfills so far</h2>${runTable(past, view, 'No backfill
 const tab = (name: string, isChosen: boolean): Html =>
   html`<li><a href="/backfill?pipeline=${name}"${isChosen && html` aria-current="true"`}>${name}</a></li>`;
 
-async function planOf({ control, signal }: PageRequest, ask: Ask): Promise<readonly PlanLine[] | string> {
+type BackfillPlan = Awaited<ReturnType<Control['plan']>>;
+
+async function planOf({ control, signal }: PageRequest, ask: Ask): Promise<BackfillPlan | string> {
   try {
     return await control.plan(ask, signal);
   } catch (error) {
@@ -92,7 +94,7 @@ const form = (asked: BackfillForm, streams: readonly StreamState[], wrong: strin
 ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Show the plan</button> <span class="soft">nothing is started yet</span></form>`;
 
-function planView(lines: readonly PlanLine[], ask: Ask, view: PageContext): Html {
+function planView(lines: BackfillPlan, asked: BackfillForm, view: PageContext): Html {
   const total = (of: 'records' | 'requests'): number => lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
   const records = total('records');
   const requests = total('requests');
@@ -103,24 +105,15 @@ function planView(lines: readonly PlanLine[], ask: Ask, view: PageContext): Html
   }${seconds > 0 && `, at least ${duration(seconds)}`}.</p>
 ${table(
   'What would be read',
-  [
-    ['Stream', (line) => line.stream],
-    ['What', (line) => line.about, 'wraps'],
-    ['Slices', (line) => count(line.slices), 'n'],
-    ['Records', (line) => orDash(line.records && count(line.records)), 'n'],
-    ['Requests', (line) => orDash(line.requests && count(line.requests)), 'n'],
-    ['Time', (line) => lasting(line.seconds), 'n wide'],
-  ],
+  [['Stream', (line) => line.stream], ['Window', windowOf, 'wide'], ...sizeColumns],
   lines,
   'No stream can be cut by time in that window: there is nothing to backfill.',
-)}${lines.length > 0 && startForm(ask, view)}</section>`;
+)}${lines.length > 0 && startForm(asked, view)}</section>`;
 }
 
-const startForm = ({ pipeline, window, streams = [] }: Ask, view: PageContext): HtmlPart =>
+const windowOf = ({ from, to }: BackfillPlan[number]): Html => html`${at(from ?? null)} to ${at(to ?? null)}`;
+
+const startForm = (asked: BackfillForm, view: PageContext): HtmlPart =>
   view.mayChange &&
-  html`<form method="post" action="/backfill">${csrf(view)}${[
-    hidden('pipeline', pipeline),
-    hidden('from', window?.from.toISOString().slice(0, 10)),
-    hidden('to', window?.to.toISOString().slice(0, 10)),
-    streams.map((stream) => hidden('streams', stream)),
-  ]}<button>Start the backfill</button></form>`;
+  html`<form method="post" action="/backfill">${csrf(view)}${hidden('pipeline', asked.pipeline)}${hidden('from', asked.from)}${hidden('to', asked.to)}
+${asked.streams.map((stream) => hidden('streams', stream))}<button>Start the backfill</button></form>`;

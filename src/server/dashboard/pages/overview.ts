@@ -31,7 +31,7 @@ export async function overview({ db, control, view }: PageRequest): Promise<Dash
 ${live('state', lead({ ...state, dags }, view))}
 ${live('attention', attention({ ...state, dags }, view))}
 ${live('bad', bad.length > 0 && html`<h2>Streams that need attention</h2>${streamTable(bad, ofStreams, view)}`)}
-${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}`,
+${live('pipelines', html`<h2>Pipelines</h2><p><a href="/plan">Does the night fit?</a></p><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}`,
   };
 }
 

@@ -37,7 +37,7 @@ ${choice('kind', 'Kind', kinds, kind)}
 ${choice('status', 'State', ends, status)}
 <button>Filter</button>
 </form>
-${live('runs', html`${ui.notes(queued.map((run) => ui.activeNote(run, view.now)))}${runFigures(shown)}${runTable(shown, view)}`)}
+${live('runs', html`${ui.notes(queued.map((run) => ui.activeNote(run, view.now)))}${runFigures(shown, 'Duration', (run) => run.seconds, duration)}${runTable(shown, view)}`)}
 ${found.length > perPage && html`<p><a href="${ui.address('/runs', { pipeline, kind, status, before: last?.runId })}">Older runs</a></p>`}`,
   };
 }
@@ -80,10 +80,15 @@ const choice = (name: string, label: string, values: readonly string[], chosen: 
       html`<option value="${value}"${value === chosen && html` selected`}>${value.replaceAll('_', ' ')}</option>`,
   )}</select></label>`;
 
-/** Rows changed and duration of runs that are over. `shown`: newest first. */
-function runFigures(shown: readonly RunLine[]): Html {
+/** Rows changed by runs that are over, beside another number of them. `shown`: newest first. */
+export function runFigures<R extends Pick<RunLine, 'runId' | 'kind' | 'finishedAt' | 'counts'>>(
+  shown: readonly R[],
+  title: string,
+  of: (run: R) => number,
+  text: (value: number) => string = count,
+) {
   const ended = shown.filter((run) => run.finishedAt !== null).reverse();
   const names = ended.map(({ runId, kind }) => `run ${runId} (${kind})`);
-  const seconds: Series = { name: 'duration', tone: 'going', values: ended.map((run) => run.seconds) };
-  return html`<div class="cards">${bars('Rows changed', names, changeSeries(ended))}${bars('Duration', names, [seconds], duration)}</div>`;
+  const other: Series = { name: title.toLowerCase(), tone: 'going', values: ended.map(of) };
+  return html`<div class="cards">${bars('Rows changed', names, changeSeries(ended))}${bars(title, names, [other], text)}</div>`;
 }

@@ -6,9 +6,10 @@ import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import * as history from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
 import * as ui from '../components.ts';
-import { bars, changeSeries, firstShown, strip, stripKey } from '../figures.ts';
+import { firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, type HtmlPart, html, lines } from '../html.ts';
 import { type DashboardPage, live, type PageContext, type PageRequest } from '../layout.ts';
+import { runFigures } from './runs.ts';
 
 export async function streamsPage({ db, view }: PageRequest): Promise<DashboardPage> {
   const [streams, days, changes] = await Promise.all([
@@ -107,18 +108,10 @@ ${live(
     'Read from': html`<code>${stream.endpoint}</code>`,
   })}`,
 )}
-${live('runs', html`<h2>Runs</h2>${figures(past)}${runTable(past, view)}`)}
+${live('runs', html`<h2>Runs</h2>${runFigures(past, 'Rows in the table', (run) => run.rows ?? 0)}${runTable(past, view)}`)}
 <h2>Example query</h2><pre><code>${lines(query(stream.target, shape))}</code></pre>
 <h2>Columns</h2>${columnTable(shape)}`,
   };
-}
-
-function figures(past: readonly history.ReceiptLine[]): Html {
-  const ended = past.filter((each) => each.finishedAt !== null).reverse();
-  const names = ended.map((each) => `run ${each.runId} (${each.kind})`);
-  return html`<div class="cards">${bars('Rows in the table after each run', names, [
-    { name: 'rows', tone: 'going', values: ended.map((each) => each.rows ?? 0) },
-  ])}${bars('Rows changed', names, changeSeries(ended))}</div>`;
 }
 
 const runTable = (past: readonly history.ReceiptLine[], { now }: PageContext): Html =>

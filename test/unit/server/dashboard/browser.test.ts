@@ -120,7 +120,16 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await expect.poll(() => bars.count()).toBe(before + 1);
     expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
 
-    const paths = ['/', '/streams', '/streams/tracker/issues', '/runs', '/runs/1', '/backfill', '/rejects'];
+    const paths = [
+      '/',
+      '/streams',
+      '/streams/tracker/issues',
+      '/runs',
+      '/runs/1',
+      '/plan',
+      '/backfill',
+      '/rejects',
+    ];
     const found: string[] = [];
     for (const path of paths) {
       await page.setViewportSize({ width: 320, height: 800 });

@@ -1,5 +1,6 @@
 import { plan } from '../../../../src/engine/preview.ts';
-import type { Control, Runner } from '../../../../src/scheduler/control.ts';
+import { tonightOf } from '../../../../src/runs/tonight.ts';
+import type { Control, NightNeeds, Runner } from '../../../../src/scheduler/control.ts';
 import { connect } from '../../../../src/warehouse/connect.ts';
 import { configOf } from '../../../support/config.ts';
 import { until } from '../../../support/processes.ts';
@@ -9,6 +10,8 @@ import { catalogue, conduct } from '../../scheduler/orchestra.ts';
 /** The control with a worker behind it, as `serve` has them, between a rig's tracker and its warehouse. */
 export interface TestControl {
   readonly control: Control;
+  /** What the tracker needs tonight, as `serve` plans it. */
+  readonly tonight: () => Promise<NightNeeds>;
   /** The requests, oldest first: `tracker sync by dashboard`. */
   asked(): Promise<readonly string[]>;
   /** Waits until every request is over. */
@@ -42,16 +45,17 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
     preview: async ({ streams: names, window }, signal) => {
       const what = { ...(names && { streams: names }), ...(window && { window }) };
       const lines = await rig.during((deps) => plan(deps, what), { signal });
-      return lines.map(({ mode, requests, ...line }) => ({
+      return lines.map(({ requests, ...line }) => ({
         ...line,
         ...(requests === undefined ? {} : { requests, seconds: requests / 10 }),
-        about: mode,
       }));
     },
+    tonight: () => tonightOf([tracker], (_name, work) => rig.during(work), 2),
   };
   const { control, service } = await conduct(warehouse, known, runner);
   return {
     control,
+    tonight: () => runner.tonight(new AbortController().signal),
     async asked() {
       const query = `select concat_ws(' ', pipeline, does, 'by', asked_by) as asked from ops.dag_runs order by seq`;
       return (await rig.rows<{ asked: string }>(query)).map(({ asked }) => asked);

@@ -49,6 +49,8 @@ const paths = async (): Promise<readonly string[]> => [
   '/streams',
   '/streams/tracker/issues',
   '/streams/tracker/boards',
+  '/plan',
+  '/plan?hours=2',
   '/backfill',
   '/rejects',
   '/runs',

@@ -27,15 +27,18 @@ export interface SceneOptions {
   readonly readToken?: string;
   readonly tracker?: TrackerOptions;
   readonly now?: () => Date;
+  /** What the dashboard is given in place of what the sources need tonight. */
+  readonly planned?: (tonight: TestControl['tonight']) => ReturnType<TestControl['tonight']>;
 }
 
 export async function openScene({
   tracker = {},
   now = () => new Date(),
+  planned = (tonight) => tonight(),
   ...tokens
 }: SceneOptions = {}): Promise<Scene> {
   const rig = await openRig({ ...smallSite, dialect: 'vendor', ...tracker });
-  const { control, asked, idle, close } = await openTestControl(rig);
+  const { control, asked, idle, close, tonight } = await openTestControl(rig);
   const troubles: string[] = [];
   const apps: FastifyInstance[] = [];
   const beside = async ({ token, readToken }: Tokens): Promise<FastifyInstance> => {
@@ -46,6 +49,7 @@ export async function openScene({
       db: rig.database.warehouse.db,
       tokens: { operate: token, read: readToken },
       now,
+      tonight: () => planned(tonight),
       version: 'test',
       trouble: (what: string, error?: unknown) =>
         troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
