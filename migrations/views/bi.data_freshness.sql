@@ -64,6 +64,11 @@ left join lateral (
           and x.stream = st.stream
           and x.status = 'ok'
           and kind in ('sync', 'full')
+          -- A stream that reads its owners in turn is ok each night, and complete only when its walk is done.
+          and not exists (
+            select from ops.walks o
+            where o.source_id = st.source_id and o.stream = st.stream and o.status = 'open' and o.kind <> 'backfill'
+          )
       )
     ) as fresh_at
 ) w on true

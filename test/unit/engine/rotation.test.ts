@@ -79,6 +79,9 @@ test('the watermark stays until every owner was read, and then is as old as the 
   await night('06-30');
   expect(await coveredTo()).toMatchObject({ watermark: undefined, freshness: 'never' });
   expect((await coveredTo()).reason).toContain('3 of 5 parts left');
+  const shown = () =>
+    rows(`select freshness, is_stale, fresh_at from bi.data_freshness where stream = 'facts'`);
+  expect(await shown()).toEqual([{ freshness: 'never', is_stale: true, fresh_at: null }]);
   const [begun] = await rows<{ opened: Date }>(
     `select opened_at as opened from ops.walks where stream = 'facts' order by walk_id limit 1`,
   );
@@ -88,6 +91,7 @@ test('the watermark stays until every owner was read, and then is as old as the 
   await night('07-02');
   expect(await coveredTo()).toMatchObject({ watermark: '2026-06-30', freshness: 'fresh', reason: null });
   expect((await coveredTo()).at).toEqual(begun?.opened);
+  expect(await shown()).toEqual([{ freshness: 'fresh', is_stale: false, fresh_at: begun?.opened }]);
   // Days that only some owners were read for do not count as restated.
   expect(
     await rows(
