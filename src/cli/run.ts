@@ -12,7 +12,7 @@ import { outcome, receiptText } from '../queries/summary-text.ts';
 import { notifyAfter, outboundOf } from '../runs/after.ts';
 import type { Ask } from '../runs/ask.ts';
 import { lender } from '../runs/assemble.ts';
-import { byStaleness, nextPart } from '../runs/nightly.ts';
+import { nextPart } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
 import type { Context, Sink, Verb } from './context.ts';
@@ -57,14 +57,13 @@ async function runAsks(
   // Without names it is a night: reconciles that are due follow, and what follows the whole.
   const isNight = pipelines.length === 0 && stream === undefined;
   const next = isNight ? async (ask: Ask) => nextPart(await parts.warehouse(), config, ask) : undefined;
-  if (dryRun) return showPlan(context, asks, next);
+  if (dryRun) return showPlan(context, asks);
   const shared = asks.length > 1 ? await lookup.current(context) : undefined;
   const lend = shared && lender(parts, config, shared);
   const run = (ask: Ask, progress: ProgressOutput): Promise<number> =>
     lend?.((own) => runOne({ ...context, parts: { ...parts, warehouse: async () => own } }, ask, progress)) ??
     runOne(context, ask, progress);
-  const ordered = shared && isNight ? await byStaleness(shared, asks) : asks;
-  const { code, whole } = await runEach(context, ordered, { run, next, jobs: jobs ?? config.server.jobs });
+  const { code, whole } = await runEach(context, asks, { run, next, jobs: jobs ?? config.server.jobs });
   const names = lookup.partsOfNightly(config);
   if (!isNight || names.length === 0 || !names.every((name) => whole.includes(name))) return code;
   const ask = { ...what, pipeline: config.nightly.name };
@@ -212,8 +211,8 @@ export function outcomeOf(report: RunReport): string {
   return outcome({ ...report, receipt: { read } });
 }
 
-/** Prints what runs would read; `next` says what would follow. */
-async function showPlan(context: Context, asks: readonly Ask[], next: Running<Ask>['next']): Promise<number> {
+/** Prints what runs would read. */
+async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
   const { parts, quiet, json } = context;
   const talking = { ...context, quiet: quiet || json, json: false };
   const plans = [];
@@ -221,16 +220,12 @@ async function showPlan(context: Context, asks: readonly Ask[], next: Running<As
     const { pipeline } = ask;
     const progress = await openProgress(talking, { config: await parts.config() });
     const planned = withDeps(context, pipeline, progress, (deps) => planOf(ask, deps));
-    const streams = await planned.finally(progress.end);
-    plans.push({ pipeline, streams, next: (await next?.(ask))?.does });
+    plans.push({ pipeline, streams: await planned.finally(progress.end) });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
   const reasons = rows.flatMap(({ pipeline, stream, why }) =>
     why === undefined ? [] : [`${pipeline}.${stream}: everything is read again: ${why}`],
   );
-  const due = plans.flatMap(({ pipeline, next }) =>
-    next ? [`${pipeline}: its ${next} is due and follows`] : [],
-  );
   const keys = 'pipeline.stream mode from to slices records requests';
-  return print(context, { plan: plans }, [{ rows, keys }, ...reasons, ...due]);
+  return print(context, { plan: plans }, [{ rows, keys }, ...reasons]);
 }

@@ -4,7 +4,7 @@ import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { checkHealth, type Outbound } from '../outbound/outbound.ts';
+import { checkHealth } from '../outbound/outbound.ts';
 import { handOverNight, outboundOf } from '../runs/after.ts';
 import { lender, type ProgramSettings } from '../runs/assemble.ts';
 import { openRunner } from '../runs/nightly.ts';
@@ -12,7 +12,7 @@ import * as lookup from '../runs/pipelines.ts';
 import { openControl } from '../scheduler/control.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
 import type { DagCatalogue, KnownDag } from '../scheduler/run-request.ts';
-import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
+import { type Service, startService } from '../scheduler/service.ts';
 import { buildApp } from '../server/api/app.ts';
 import { dashboard } from '../server/dashboard/dashboard.ts';
 import { takesWrites, type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
@@ -47,7 +47,11 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const outbound = outboundOf(warehouse, config);
   const runner = openRunner(context, { config, outbound, lend, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
-  const queue = await openQueue(warehouse, (error) => trouble('the queue of runs', error));
+  const sites = {
+    jobs: config.server.jobsPerSite,
+    of: (pipeline: string) => catalogue.find(({ name }) => name === pipeline)?.site,
+  };
+  const queue = await openQueue(warehouse, (error) => trouble('the queue of runs', error), sites);
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -65,7 +69,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
     });
     // Only now: a process that cannot listen must not take requests from the queue.
     const name = `${os.hostname()} process ${process.pid}`;
-    const events = callbacks(config, outbound);
+    const names = lookup.configured(config).map(({ name }) => name);
     service = await startService({
       warehouse,
       queue,
@@ -74,7 +78,8 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
       name,
       times,
       trouble,
-      ...events,
+      ended: (request, trx) => handOverNight(trx, outbound, request),
+      look: (findings, at) => checkHealth(outbound, names, findings, at),
       jobs: config.server.jobs,
     });
     out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
@@ -134,16 +139,6 @@ async function unready(warehouse: Warehouse, config: ProgramSettings, signal: Ab
   }
 }
 
-type Callbacks = Pick<ServiceDeps, 'ended' | 'look'>;
-
-function callbacks(config: ProgramSettings, outbound: Outbound): Callbacks {
-  const names = lookup.configured(config).map(({ name }) => name);
-  return {
-    ended: async (request, trx) => handOverNight(trx, outbound, request),
-    look: (findings, signal) => checkHealth(outbound, names, findings, signal),
-  };
-}
-
 /** What `serve` can run: every pipeline, and `nightly` over several of them. Sends nothing to the sources. */
 async function catalogueOf(config: ProgramSettings, version: string): Promise<DagCatalogue> {
   const ready = lookup.configured(config).map(({ name }) => name);
@@ -162,7 +157,7 @@ async function catalogueOf(config: ProgramSettings, version: string): Promise<Da
   const dags = config.pipelines.map(async (each) => {
     const dag = known(each, each.needs, [each.name]);
     const streams = dag.configured ? await lookup.streamsOf(each.name, config, version) : [];
-    return { ...dag, streams: streams.flatMap(({ tables }) => tables) };
+    return { ...dag, site: streams[0]?.site, streams: streams.flatMap(({ tables }) => tables) };
   });
   const needs = config.pipelines.map((each) => each.needs).join(' or ');
   return [known(config.nightly, needs, lookup.partsOfNightly(config)), ...(await Promise.all(dags))];

@@ -42,6 +42,7 @@ function server(from: Variables) {
   const port = from.value('TIDEMARK_PORT', integer(0, 65_535).default(8080));
   const stuckMinutes = from.value('TIDEMARK_STUCK_MINUTES', integer(1, 1440).default(15));
   const jobs = from.value('TIDEMARK_JOBS', integer(1, 64).default(usualJobs()));
+  const jobsPerSite = from.value('TIDEMARK_JOBS_PER_SITE', integer(1, 64).default(2));
   const apiToken = from.secretValue('TIDEMARK_API_TOKEN', bearerToken);
   const readToken = from.secretValue('TIDEMARK_READ_TOKEN', bearerToken);
   const problem = (what: string) => from.problem('TIDEMARK_API_TOKEN', what);
@@ -52,7 +53,7 @@ function server(from: Variables) {
   }
   if (readToken && readToken.reveal() === apiToken?.reveal())
     from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
-  return { host, port, apiToken, readToken, stuckMinutes, jobs };
+  return { host, port, apiToken, readToken, stuckMinutes, jobs, jobsPerSite };
 }
 
 /** A run waits for its source more than it computes; and each has some five connections, of the hundred that Postgres allows by default. */

@@ -6,7 +6,7 @@ import type { RunReport } from '../core/run.ts';
 import { enqueueHandoff } from '../outbound/handoff-queue.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Ask } from './ask.ts';
+import type { EndedRequest } from './ask.ts';
 import type { ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 
@@ -26,14 +26,6 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSetting
     ...(openEngine &&
       dags.length > 0 && { openEngine: () => openEngine(engine?.values ?? {}, dags, proxies) }),
   };
-}
-
-/** A night, or another request, that has ended. */
-interface EndedRequest {
-  /** Unique over all nights. */
-  readonly id: string;
-  readonly ask: Pick<Ask, 'pipeline' | 'does'>;
-  readonly status: string;
 }
 
 /** Queues the hand-off of a night of which every part has succeeded; nothing for any other request. */

@@ -15,6 +15,14 @@ export interface Ask {
   readonly window?: { readonly from: Date; readonly to: Date };
 }
 
+/** A night, or another request, that has ended. */
+export interface EndedRequest {
+  /** Unique over all requests. */
+  readonly id: string;
+  readonly ask: Ask;
+  readonly status: string;
+}
+
 /** Runs asks in this process. */
 export interface Runner {
   /** Throws as `sync` of the engine does. */

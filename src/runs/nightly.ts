@@ -7,7 +7,6 @@ import type { Observe } from '../core/run.ts';
 import { minutes } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import { query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
 import type { Ask, Runner } from './ask.ts';
@@ -95,15 +94,6 @@ export async function nextPart(
   if (does !== 'sync' && does !== 'full') return undefined;
   const isDue = await isReconcileDue(warehouse, lookup.pipelineOf(config, pipeline));
   return isDue ? { pipeline, does: 'reconcile' } : undefined;
-}
-
-/** These asks, that of the pipeline first whose last success is oldest. */
-export async function byStaleness<T extends Ask>({ db }: Pick<Warehouse, 'db'>, asks: readonly T[]) {
-  const rows = await query(db)<{ pipeline: string; at: Date }>`
-    select pipeline, max(finished_at) as at from ops.runs where status = 'succeeded' group by pipeline`;
-  const last = new Map(rows.map(({ pipeline, at }) => [pipeline, at.getTime()]));
-  const lastOf = ({ pipeline }: Ask): number => last.get(pipeline) ?? 0;
-  return asks.toSorted((a, b) => lastOf(a) - lastOf(b));
 }
 
 type PipelineJobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;

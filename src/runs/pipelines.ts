@@ -114,13 +114,17 @@ export async function choose(
   }));
 }
 
-/** The streams of a configured pipeline. `tables`: its own name and its child tables'; `names`: also as `tracker.issues`. Sends nothing to the source. */
+/**
+ * The streams of a configured pipeline. `tables`: its own name and its child tables'; `names`: also as `tracker.issues`; `site`: where its source is
+ * read. Sends nothing to the source.
+ */
 export async function streamsOf(pipeline: string, config: ProgramSettings, version: string) {
   const source = await openSource(pipeline, config, version);
   await source.close();
   return source.streams.map(({ name: stream, children = {} }) => {
     const tables = [stream, ...Object.keys(children)];
-    return { pipeline, stream, tables, names: [...tables, ...tables.map((name) => `${pipeline}.${name}`)] };
+    const names = [...tables, ...tables.map((name) => `${pipeline}.${name}`)];
+    return { pipeline, stream, tables, site: source.baseUrl, names };
   });
 }
 

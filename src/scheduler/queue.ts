@@ -51,6 +51,12 @@ const policy = {
   expireInSeconds: 24 * 3600 - 1,
 } as const;
 
+/** How many runs of the pipelines of one site may be active, in all processes. `of`: the site of a pipeline, where it is known. */
+export interface SiteLimit {
+  readonly jobs: number;
+  readonly of: (pipeline: string) => string | undefined;
+}
+
 /**
  * Opens the queue, and makes or upgrades the schema of pg-boss. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is
  * away. Methods that take a `trx` write in that transaction.
@@ -58,6 +64,7 @@ const policy = {
 export async function openQueue(
   { pool, db }: Pick<Warehouse, 'pool' | 'db'>,
   trouble: (error: unknown) => void,
+  sites?: SiteLimit,
 ) {
   // Only a process that takes jobs has a session that listens.
   let begin: (() => Listener) | undefined;
@@ -65,7 +72,12 @@ export async function openQueue(
   let polling: NodeJS.Timeout | undefined;
   const boss = new PgBoss({
     db: {
-      executeSql: (text, values) => pool.query(text, values),
+      executeSql: async (text, values = []) => {
+        if (!text.includes('group_ranking')) return pool.query(text, values);
+        const look = 'select ops.look_in_turn($1, $2) as job';
+        const { rows } = await pool.query<{ job: unknown }>(look, [text, ...values]);
+        return { rows: rows.map(({ job }) => job) };
+      },
       listen: async (...how) => {
         begin = () => listen(pool, ...how);
         return { close: async () => listening?.close() };
@@ -84,8 +96,9 @@ export async function openQueue(
   await boss.createQueue(queueName, policy);
   const offer = async (trx: Trx, pipeline: string, task: QueueTask, { pauseMs = 0, priority = 0 } = {}) => {
     const startAfter = Math.ceil(pauseMs / 1000);
+    const site = sites?.of(pipeline);
     const options = { db: fromKysely(trx), singletonKey: pipeline, priority, startAfter };
-    await boss.send(queueName, task, options);
+    await boss.send(queueName, task, { ...options, ...(site && { group: { id: site } }) });
   };
   // Earlier versions had a queue for each pipeline. Queues of other programs may be in the schema.
   const { rows } = await sql<{ pipeline: string }>`select distinct pipeline from ops.dag_runs`.execute(db);
@@ -116,6 +129,7 @@ export async function openQueue(
         pollingIntervalSeconds: hours(1) / 1000,
         notifyPollingIntervalSeconds: hours(1) / 1000,
         heartbeatRefreshSeconds: refreshMs / 1000,
+        ...(sites && { groupConcurrency: sites.jobs }),
       };
       const idle = new Set<string>();
       // Any of them: one may wait for a connection that says nothing.

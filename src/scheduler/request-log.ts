@@ -58,12 +58,14 @@ export interface LogPart {
   readonly tail?: number | undefined;
 }
 
-/** Oldest first, at most 1000; of a night the lines of its parts, too. */
+/** Oldest first, at most 1000; of a night the lines of its parts, too, each with the name of its pipeline. */
 export const readLog = (db: Db, id: string, { after = 0, tail }: LogPart) =>
   query(db)<LogLine>`
     select seq::float8, at, level, message from (
-      select * from ops.run_log where seq > ${after} and dag_run_id in (
-        select dag_run_id from ops.dag_runs where dag_run_id = ${id} or part_of = ${id})
+      select l.seq, l.at, l.level, case when d.part_of = ${id} and l.message !~ ('^' || d.pipeline || '[.:]')
+        then d.pipeline || ': ' || l.message else l.message end as message
+      from ops.run_log l join ops.dag_runs d using (dag_run_id)
+      where l.seq > ${after} and (d.dag_run_id = ${id} or d.part_of = ${id})
       order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? 1000, 1000)}) l
     order by l.seq`;
 

@@ -9,7 +9,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
-import type { Ask } from '../runs/ask.ts';
+import type { Ask, EndedRequest } from '../runs/ask.ts';
 import { mostAttempts, type Queue, type QueueJob, queueName, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { Conflict, type DagRun, NotFound, paramsOf, runIds, type Step } from './run-request.ts';
@@ -236,10 +236,7 @@ export const splitNight = (db: Trx, queue: Queue, night: Claimed, asks: readonly
   });
 
 /** What else is written when a request, or a night, ends, in the transaction that closes it. */
-export type AlsoWritten = (
-  ended: Pick<Claimed, 'id' | 'ask'> & Pick<Ended, 'status'>,
-  trx: Trx,
-) => Promise<void>;
+export type AlsoWritten = (ended: EndedRequest, trx: Trx) => Promise<void>;
 
 /**
  * Closes a request with the runs it became, or puts it back with a job of its own. A failure with a pause is retried, unless a stop was requested.

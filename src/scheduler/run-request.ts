@@ -21,6 +21,8 @@ export interface KnownDag {
   /** What would configure it. */
   readonly needs: string;
   readonly timed: readonly Timed[];
+  /** Where its source is read; pipelines of the same site share its limits. */
+  readonly site?: string | undefined;
   /** Names that a run may be restricted to; empty: it takes none. */
   readonly streams: readonly string[];
   /** False where nothing of it has a reconciliation. */

@@ -17,8 +17,9 @@ export const dagName = text
   .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'not the name of a DAG')
   .describe('Name of a DAG: a pipeline, or nightly for all of them.');
 
+// The part of a night has the id of the night, the name of its pipeline and what it does.
 export const runId = text
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/, 'not the id of a run')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,159}$/, 'not the id of a run')
   .describe('Id of a run.');
 
 const handoff = z.object({

@@ -59,7 +59,7 @@ test('without variables no source is configured and the warehouse is embedded in
   const cwd = directory();
   expect(read({}, cwd)).toEqual({
     home: path.join(cwd, '.tidemark'),
-    server: { host: '127.0.0.1', port: 8080, stuckMinutes: 15, jobs: expect.any(Number) },
+    server: { host: '127.0.0.1', port: 8080, stuckMinutes: 15, jobs: expect.any(Number), jobsPerSite: 2 },
     notify: [],
     proxies: { except: [] },
     reporting: {

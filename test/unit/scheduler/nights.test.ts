@@ -289,4 +289,6 @@ test('a start of a pipeline whose part runs is refused, and the log of the night
   });
   const lines = (await lab.control.log('nightly', runId, {})).map(({ message }) => message);
   expect(lines.filter((line) => line.endsWith('says so'))).toHaveLength(3);
+  expect(lines).toEqual(expect.arrayContaining(names.map((name) => `${name}: taken by here`)));
+  expect(lines.filter((line) => !names.some((name) => line.startsWith(`${name}: `)))).toEqual([]);
 });

@@ -7,6 +7,7 @@ import {
   type QueueJob,
   queueName,
   queueSchema,
+  type SiteLimit,
   type Times,
   usualTimes,
 } from '../../../src/scheduler/queue.ts';
@@ -90,11 +91,18 @@ export async function conduct(
   warehouse: Warehouse,
   known: DagCatalogue,
   runner: Runner,
-  { times = {}, ...how }: Partial<Omit<ServiceDeps, 'times'>> & { readonly times?: Partial<Times> } = {},
+  {
+    times = {},
+    sites,
+    ...how
+  }: Partial<Omit<ServiceDeps, 'times'>> & {
+    readonly times?: Partial<Times>;
+    readonly sites?: SiteLimit;
+  } = {},
 ): Promise<Conductor> {
   const troubles: string[] = [];
   const findings: unknown[] = [];
-  const queue = await queueOf(warehouse, troubles);
+  const queue = await queueOf(warehouse, troubles, sites);
   const service = await startService({
     warehouse,
     queue,
@@ -112,8 +120,8 @@ export async function conduct(
 }
 
 /** A queue; without a service it has no worker. */
-export const queueOf = (warehouse: Warehouse, troubles: string[] = []): Promise<Queue> =>
-  openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`));
+export const queueOf = (warehouse: Warehouse, troubles: string[] = [], sites?: SiteLimit): Promise<Queue> =>
+  openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`), sites);
 
 /** Does work with a queue that no worker has. */
 async function withQueue<T>(warehouse: Warehouse, work: (queue: Queue) => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { PgBoss } from 'pg-boss';
 import { expect, test, vi } from 'vitest';
 import { queueSchema, usualTimes } from '../../../src/scheduler/queue.ts';
+import { enqueue } from '../../../src/scheduler/requests.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { until } from '../../support/processes.ts';
 import { catalogue, conduct, dag, queueOf, report, runnerOf, timed } from './orchestra.ts';
@@ -56,10 +57,49 @@ test('a process does no more runs at once than it may, and a pipeline no two', a
   expect(Math.max(...seen)).toBe(3);
 });
 
+test('of one site no more pipelines run at once than may, also in two processes, and they keep no other site waiting', async () => {
+  const sites = { jobs: 2, of: (name: string) => (name === 'site_11' ? 'another' : 'one') };
+  const running = new Set<string>();
+  const most: number[] = [];
+  const otherIsDone = Promise.withResolvers<void>();
+  const twoRun = Promise.withResolvers<void>();
+  const runner = runnerOf(async (ask) => {
+    if (ask.pipeline === 'site_11') otherIsDone.resolve();
+    else {
+      most.push(running.add(ask.pipeline).size);
+      if (running.size === 2) twoRun.resolve();
+      await Promise.all([otherIsDone.promise, twoRun.promise]);
+      running.delete(ask.pipeline);
+    }
+    return report(ask);
+  });
+  const queue = await queueOf(lab.warehouse, [], sites);
+  const conducted = await Promise.all(
+    ['one', 'two'].map((name) => conduct(lab.warehouse, known, runner, { jobs: 8, sites, name })),
+  );
+  try {
+    // All at once, the other site last: every slot of both processes looks at the same time.
+    await lab.warehouse.db.transaction().execute(async (trx) => {
+      for (const pipeline of names) {
+        const ask = { pipeline, does: 'sync' } as const;
+        await enqueue(trx, queue, { id: pipeline, ask, params: '', trigger: 'schedule', by });
+      }
+    });
+    await until('all are done', allDone(12), 30_000);
+  } finally {
+    otherIsDone.resolve();
+    twoRun.resolve();
+    await Promise.all([...conducted.map(({ service }) => service.end()), queue.end()]);
+  }
+  expect(Math.max(...most)).toBe(2);
+  expect(conducted.flatMap(({ troubles }) => troubles)).toEqual([]);
+});
+
 test('a process looks into the queue once for all its slots', async () => {
   const queue = await queueOf(lab.warehouse);
   const asked = vi.spyOn(lab.warehouse.pool, 'query');
-  const looks = () => asked.mock.calls.filter(([text]) => /skip locked/i.test(String(text))).length;
+  const looks = () =>
+    asked.mock.calls.filter(([text]) => /skip locked|look_in_turn/i.test(String(text))).length;
   const at = performance.now();
   try {
     await queue.work(8, 500, async () => undefined);

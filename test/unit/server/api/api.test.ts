@@ -38,6 +38,23 @@ const isShaped = (data: unknown, shape: keyof typeof shapes): void => {
   expect(shapes[shape].strict().parse(data)).toEqual(data);
 };
 
+test('a part of a night with a long id is found by its id', async () => {
+  const night = 'n'.repeat(100);
+  const id = `${night}.tracker.reconcile`;
+  await query(
+    `insert into ops.dag_runs (dag_run_id, part_of, pipeline, does, params, trigger, asked_by, status)
+     values ($1, null, 'nightly', 'sync', '', 'api', 'a test', 'queued'),
+       ($2, $1, 'tracker', 'reconcile', 'DOES=reconcile', 'api', 'nightly', 'queued')`,
+    [night, id],
+  );
+  const { code, body } = await ask(`${base}/dags/tracker/runs/${id}`);
+  expect(code, body.message).toBe(200);
+  isShaped(body.data, 'Run');
+  expect(body.data).toMatchObject({ runId: id, partOf: night });
+  expect((await ask(`${base}/dags/tracker/runs/${id}/log`)).code).toBe(200);
+  expect((await post(`${base}/dags/tracker/start`, { runId: `${night}n` })).code).toBe(400);
+});
+
 test.each([undefined, {}, { params: '' }])('the contract: the body %j starts the DAG', async (sent) => {
   const { code, body } = await post(`${base}/dags/tracker/start`, sent);
   expect([code, body.status]).toEqual([202, 'success']);
