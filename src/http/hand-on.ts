@@ -8,8 +8,8 @@ import type { Answer, Http, Request } from '../core/stream.ts';
 const mostBytes = 8 << 20;
 
 /**
- * `first` sends, and keeps the last answer to each request. `second` takes it instead of sending, also while it is on its
- * way, and once: what it reads again because an answer was in doubt, or what `first` was refused, it requests itself.
+ * Whoever asks first sends, and keeps the last answer to each request. The other takes it instead of sending, also while it is on its way, and once: what it reads
+ * again because an answer was in doubt, or what the first was refused, it requests itself.
  */
 export function handingOn(http: Http): Readonly<Record<'first' | 'second', Http>> {
   const kept = new Map<string, { readonly answer: Promise<Omit<Answer, 'body'>>; bytes: number }>();
@@ -22,10 +22,7 @@ export function handingOn(http: Http): Readonly<Record<'first' | 'second', Http>
     bytes -= entry?.bytes ?? 0;
     return entry?.answer;
   };
-  const first: Http['send'] = async (request, signal) => {
-    const key = keyOf(request);
-    take(key);
-    const sent = http.send(request, signal);
+  const keep = async (key: string, sent: ReturnType<Http['send']>) => {
     // The bytes alone: parsed they take several times the memory.
     const entry = { answer: sent.then(({ body: _, ...rest }) => rest), bytes: 0 };
     kept.set(key, entry);
@@ -36,10 +33,21 @@ export function handingOn(http: Http): Readonly<Record<'first' | 'second', Http>
     if (bytes > mostBytes) take(key);
     return sent;
   };
-  const second: Http['send'] = async (request, signal) => {
-    const pending = take(keyOf(request));
-    const answer = pending && (await orStopped(pending, signal).catch(() => undefined));
-    return answer ? { ...answer, body: parseJson(answer.raw) } : http.send(request, signal);
-  };
-  return { first: { ...http, send: first }, second: { ...http, send: second } };
+  /** `own`: what this reader has asked for. What the other one has asked for is not kept for it. */
+  const readerOf = (own: Set<string>, other: ReadonlySet<string>): Http => ({
+    ...http,
+    async send(request, signal) {
+      const key = keyOf(request);
+      const pending = take(key);
+      const isNew = !own.has(key);
+      own.add(key);
+      const answer = isNew && pending && (await orStopped(pending, signal).catch(() => undefined));
+      if (answer) return { ...answer, body: parseJson(answer.raw) };
+      const sent = http.send(request, signal);
+      return other.has(key) ? sent : keep(key, sent);
+    },
+  });
+  const first = new Set<string>();
+  const second = new Set<string>();
+  return { first: readerOf(first, second), second: readerOf(second, first) };
 }

@@ -29,12 +29,25 @@ const readers = async (of: (path: string) => number = () => 1) => {
   };
 };
 
-test('the second reader takes the last answer of the first, once', async () => {
+test('whoever asks later takes the last answer of the other, once', async () => {
+  const both = await readers();
+  for (const [one, other, before] of [
+    [both.first, both.second, 0],
+    [both.second, both.first, 3],
+  ] as const) {
+    const path = `/list${before}`;
+    expect([await one(path), await one(path)]).toEqual([before + 1, before + 2]);
+    expect(await other(path)).toBe(before + 2);
+    expect(await other(path)).toBe(before + 3);
+    expect(both.sent()).toBe(before + 3);
+  }
+});
+
+test('what was in doubt is not taken from the other reader, which asked for it meanwhile', async () => {
   const { first, second, sent } = await readers();
-  expect([await first('/list'), await first('/list')]).toEqual([1, 2]);
-  expect(await second('/list')).toBe(2);
-  expect(await second('/list')).toBe(3);
-  expect(sent()).toBe(3);
+  expect([await first('/list'), await second('/list')]).toEqual([1, 1]);
+  expect([await second('/list'), await first('/list'), await second('/list')]).toEqual([2, 3, 4]);
+  expect(sent()).toBe(4);
 });
 
 test('another page, and what the first reader was refused, is requested', async () => {
