@@ -102,6 +102,7 @@ export interface TidemarkDatabase {
   'ops.schema_changes': OpsSchemaChanges;
   'ops.slices': OpsSlices;
   'ops.sources': OpsSources;
+  'ops.stream_freshness': OpsStreamFreshness;
   'ops.streams': OpsStreams;
   'ops.text_mentions': OpsTextMentions;
   'ops.ticks': OpsTicks;
@@ -2249,6 +2250,14 @@ export interface OpsSources {
   token_ends_at: Date | null;
 }
 
+/** How far the warehouse holds each stream, by its complete walks; a backfill speaks for its window only. */
+export interface OpsStreamFreshness {
+  source_id: number | null;
+  stream: string | null;
+  at: Date | null;
+  promise_seconds: string | null;
+}
+
 /** Each stream of each source: where it lands and whether the server has it. */
 export interface OpsStreams {
   source_id: number;
@@ -2261,6 +2270,7 @@ export interface OpsStreams {
   checked_at: Date | null;
   freshness_seconds: string;
   excluded: boolean;
+  in_turn: boolean;
 }
 
 /** What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows. */

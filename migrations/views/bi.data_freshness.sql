@@ -7,14 +7,14 @@ select
     when st.excluded then 'excluded'
     when st.excluded or st.state in ('unavailable', 'forbidden') then st.state
     when w.fresh_at is null then 'never'
-    when now() - w.fresh_at <= make_interval(secs => st.freshness_seconds) then 'fresh'
+    when now() - w.fresh_at <= make_interval(secs => w.promise_seconds) then 'fresh'
     else 'stale'
   end as freshness, -- fresh, stale (older than promised), never (not loaded yet), unavailable (the server has no such endpoint), forbidden, excluded (left out by configuration).
   not (st.excluded or st.state in ('unavailable', 'forbidden'))
-  and coalesce(now() - w.fresh_at > make_interval(secs => st.freshness_seconds), true) as is_stale, -- True when stale or never loaded; unavailable, forbidden and excluded streams are not stale, they are absent.
+  and coalesce(now() - w.fresh_at > make_interval(secs => w.promise_seconds), true) as is_stale, -- True when stale or never loaded; unavailable, forbidden and excluded streams are not stale, they are absent.
   w.fresh_at, -- The warehouse holds everything up to here (UTC): when the last complete walk over the stream began, by our clock.
   (extract(epoch from now() - w.fresh_at))::bigint as seconds_since_fresh, -- Age of fresh_at in seconds; null if never loaded.
-  st.freshness_seconds as freshness_promise_seconds, -- Older than this is stale.
+  w.promise_seconds as freshness_promise_seconds, -- Older than this is stale.
   ck.watermark as watermark_at, -- The stored watermark, by the source's clock (UTC); null for lists that are read whole.
   ck.full_at, -- Watermark of the last complete full walk, by the source's clock (UTC).
   r.run_id::text as last_run_id, -- The newest run that touched the stream, see bi.sync_runs.
@@ -27,7 +27,7 @@ select
     when st.excluded then 'left out by configuration'
     else ops.shown_message(s.kind, coalesce(st.reason, r.reason))
   end as reason, -- Why it is not available, or what the last run said; of a tracker without keys and ids of issues.
-  w.fresh_at + make_interval(secs => st.freshness_seconds) as stale_at, -- When it becomes, or became, stale (UTC); null if never loaded.
+  w.fresh_at + make_interval(secs => w.promise_seconds) as stale_at, -- When it becomes, or became, stale (UTC); null if never loaded.
   n.rows as live_rows, -- Live rows of its table when a run last counted them; beyond a million an estimate; null if none has. May be summed.
   st.about as description -- What the stream holds.
 from ops.streams st
@@ -48,14 +48,7 @@ left join lateral (
 left join lateral (
   select
     coalesce(
-      (
-        select max(x.opened_at)
-        from ops.walks x
-        where x.source_id = st.source_id
-          and x.stream = st.stream
-          and x.status = 'done'
-          and x.kind <> 'backfill'
-      ),
+      f.at,
       (
         select max(x.started_at)
         from ops.run_streams x
@@ -70,7 +63,10 @@ left join lateral (
             where o.source_id = st.source_id and o.stream = st.stream and o.status = 'open' and o.kind <> 'backfill'
           )
       )
-    ) as fresh_at
+    ) as fresh_at,
+    f.promise_seconds
+  from ops.stream_freshness f
+  where f.source_id = st.source_id and f.stream = st.stream
 ) w on true
 left join lateral (
   select x.rows

@@ -41,7 +41,7 @@ export async function withRun(
   const pipeline = source.name;
   const ending = new AbortController();
   const grace = new AbortController();
-  const sourceId = await beginning(deps, () => registerSource(db, source, excludedOf(deps)));
+  const sourceId = await beginning(deps, () => registerSource(db, source, excludedOf(deps), deps.rotate));
   const times = { ...usualTimes, until: grace.signal };
   const lease = await beginning(deps, () => takeLease(pool, pipeline, times));
   const stopTimers = startTimers(deps, ending, grace);

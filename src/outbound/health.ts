@@ -3,7 +3,6 @@
 import { type QueryExecutorProvider as Db, type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { lastComplete } from '../warehouse/freshness.ts';
 
 /** The state of a pipeline. */
 type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'stale' | 'stuck';
@@ -105,9 +104,10 @@ export async function findings(db: Db, pipelines: readonly string[]): Promise<re
   const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
     select distinct on (s.name) s.name as pipeline, t.stream,
       round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
-    from ops.sources s join ops.streams t using (source_id) cross join ${lastComplete} fresh
+    from ops.sources s join ops.streams t using (source_id)
+    join ops.stream_freshness fresh using (source_id, stream)
     where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable' and not t.excluded
-      and clock_timestamp() - fresh.at > t.freshness_seconds * interval '1 second'
+      and clock_timestamp() - fresh.at > fresh.promise_seconds * interval '1 second'
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
     order by s.name, fresh.at`.execute(db);
   return rows.map(({ pipeline, stream, hours }) => ({

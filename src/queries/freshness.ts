@@ -1,7 +1,6 @@
 /** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
 
 import type { Receipt } from '../core/run.ts';
-import { lastComplete } from '../warehouse/freshness.ts';
 import { type Db, query, receiptOf } from './db.ts';
 import type { RunLine } from './run-history.ts';
 
@@ -20,7 +19,7 @@ export interface StreamState {
   readonly freshness: Freshness;
   /** Why it is unavailable, forbidden or excluded, or what its last run said. */
   readonly reason: string | null;
-  /** The warehouse holds everything up to here (our clock: when the last complete walk began). */
+  /** The warehouse holds everything up to here (our clock: when the last complete walk began; of owners in turn, when the one was read that was read longest ago). */
   readonly freshAt: Date | null;
   /** `freshAt` may be this old. */
   readonly promiseSeconds: number;
@@ -45,20 +44,20 @@ export async function streamStates(db: Db): Promise<readonly StreamState[]> {
     select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, case
         when t.excluded then 'excluded' when t.state in ('unavailable', 'forbidden') then t.state
         when fresh.at is null then 'never'
-        when now() - fresh.at <= t.freshness_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
+        when now() - fresh.at <= fresh.promise_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
       case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason,
-      fresh.at as fresh_at, src.token_ends_at, t.freshness_seconds::float8 as promise_seconds, c.watermark, c.full_at,
+      fresh.at as fresh_at, src.token_ends_at, fresh.promise_seconds::float8, c.watermark, c.full_at,
       (select count(*) from ops.rejects r
         where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open')::float8 as open_rejects,
       l.run_id::text, l.kind, l.status, l.finished_at, ${receiptOf('l')}
     from ops.streams t
     join ops.sources src using (source_id)
+    join ops.stream_freshness fresh using (source_id, stream)
     left join ops.checkpoints c using (source_id, stream)
     left join lateral (
       select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
       where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay'
       order by rs.run_id desc limit 1) l on true
-    left join ${lastComplete} fresh on true
     order by src.source_id, t.stream`;
   return rows.map(({ runId, kind, status, finishedAt, receipt, ...state }) => ({
     ...state,

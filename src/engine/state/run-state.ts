@@ -18,26 +18,28 @@ export interface RunKey {
 }
 
 /**
- * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`. Where it
- * was read from last stays as it is: see `beginRun`.
+ * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`, and
+ * of which some owners are read each run, `inTurn`. Where it was read from last stays as it is: see `beginRun`.
  */
 export async function registerSource(
   db: Db,
   { name, kind, baseUrl, streams }: Source,
   excluded: ReadonlySet<string>,
+  inTurn: Readonly<Record<string, unknown>> = {},
 ): Promise<number> {
   const all = streams.map(({ name, about, endpoint, table }) => {
-    return { name, target: nameOf(table), about, endpoint, excluded: excluded.has(name) };
+    const reading = { excluded: excluded.has(name), in_turn: name in inTurn };
+    return { name, target: nameOf(table), about, endpoint, ...reading };
   });
   const [source] = await query(db)<{ id: number }>`with source as (
       insert into ops.sources as s (name, kind, base_url) values (${name}, ${kind}, ${baseUrl})
       on conflict (name) do update set base_url = s.base_url returning source_id),
     listed as (
-      insert into ops.streams (source_id, stream, target, about, endpoint, excluded)
+      insert into ops.streams (source_id, stream, target, about, endpoint, excluded, in_turn)
       select source_id, n.* from source, jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
-        as n (name text, target text, about text, endpoint text, excluded boolean)
+        as n (name text, target text, about text, endpoint text, excluded boolean, in_turn boolean)
       on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
-        endpoint = excluded.endpoint, excluded = excluded.excluded)
+        endpoint = excluded.endpoint, excluded = excluded.excluded, in_turn = excluded.in_turn)
     select source_id as id from source`;
   if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   return source.id;

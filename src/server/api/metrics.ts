@@ -6,7 +6,6 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { lastComplete } from '../../warehouse/freshness.ts';
 import type { ServerDeps } from './deps.ts';
 
 /**
@@ -23,7 +22,7 @@ const bySource = (value: RawBuilder<unknown>, where = sql`true`) =>
 
 const ofStreams = (value: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<Sample>`
   select s.name as source, t.stream, ${value} as value
-  from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
+  from ops.streams t join ops.sources s using (source_id) join ops.stream_freshness f using (source_id, stream)
   where not t.excluded and ${where}`;
 
 const rejects = (where: RawBuilder<unknown>) => sql<Sample>`
@@ -55,7 +54,7 @@ const metrics: readonly MetricFamily[] = [
   ['stream_lag_seconds', 'gauge', 'How old the stream is at most.',
     ofStreams(sql`extract(epoch from clock_timestamp() - f.at)::float8`, sql`f.at is not null`)],
   ['stream_fresh', 'gauge', '1 if the stream is not older than promised.', ofStreams(
-    sql`coalesce(clock_timestamp() - f.at <= t.freshness_seconds * interval '1 second', false)::int`,
+    sql`coalesce(clock_timestamp() - f.at <= f.promise_seconds * interval '1 second', false)::int`,
     sql`t.state not in ('unavailable', 'forbidden')`)],
   ['stream_rows_total', 'counter', 'Records by outcome.', sql`
     select s.name as source, x.stream, o.op, sum(o.n)::float8 as value

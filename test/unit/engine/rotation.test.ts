@@ -51,6 +51,15 @@ async function coveredTo() {
   };
 }
 
+/** When the reading of the first of these owners began. */
+const readOf = async (...owners: readonly string[]): Promise<Date | undefined> => {
+  const found = await rows<{
+    at: Date;
+  }>(`select min(started_at) as at from ops.slices join ops.walks w using (walk_id)
+    where stream = 'facts' and partition->>'owner' = any ('{${owners}}')`);
+  return found[0]?.at;
+};
+
 const missing = async (to: string): Promise<readonly string[]> => {
   const stored = await rows<{ line: string }>(`select owner || ' ' || day::text as line from lab.facts`);
   const have = new Set(stored.map(({ line }) => line));
@@ -82,22 +91,62 @@ test('the watermark stays until every owner was read, and then is as old as the 
   const shown = () =>
     rows(`select freshness, is_stale, fresh_at from bi.data_freshness where stream = 'facts'`);
   expect(await shown()).toEqual([{ freshness: 'never', is_stale: true, fresh_at: null }]);
-  const [begun] = await rows<{ opened: Date }>(
-    `select opened_at as opened from ops.walks where stream = 'facts' order by walk_id limit 1`,
-  );
+  const begun = await readOf('a', 'b');
   await night('07-01');
   expect((await coveredTo()).watermark).toBeUndefined();
   lab.budget = 100;
   await night('07-02');
   expect(await coveredTo()).toMatchObject({ watermark: '2026-06-30', freshness: 'fresh', reason: null });
-  expect((await coveredTo()).at).toEqual(begun?.opened);
-  expect(await shown()).toEqual([{ freshness: 'fresh', is_stale: false, fresh_at: begun?.opened }]);
+  expect((await coveredTo()).at).toEqual(begun);
+  expect(await shown()).toEqual([{ freshness: 'fresh', is_stale: false, fresh_at: begun }]);
   // Days that only some owners were read for do not count as restated.
   expect(
     await rows(
       `select window_to::date::text as day from ops.walks where stream = 'facts' and status = 'done'`,
     ),
   ).toEqual([{ day: '2026-06-30' }]);
+});
+
+test('a stream in turn is as fresh as the owner that was read longest ago, and promised within the nights of a turn', async () => {
+  for (const day of ['06-30', '07-01', '07-02', '07-03']) await night(day);
+  const hour = 3_600;
+  const state = async () => {
+    const [shown] = await rows<{ at: Date; promise: string; freshness: string }>(
+      `select fresh_at as at, freshness_promise_seconds as promise, freshness from bi.data_freshness where stream = 'facts'`,
+    );
+    const told = (await streamStates(database.warehouse.db)).find(({ stream }) => stream === 'facts');
+    expect({ at: told?.freshAt, promise: String(told?.promiseSeconds), freshness: told?.freshness }).toEqual(
+      shown,
+    );
+    return shown;
+  };
+  // Owners a and b were read again in the fourth night; c is read next.
+  expect(await state()).toEqual({
+    at: await readOf('c', 'd'),
+    promise: String((26 + 2 * 24) * hour),
+    freshness: 'fresh',
+  });
+  const pass = (hours: number) =>
+    rows(`with slices as (update ops.slices set started_at = started_at - interval '${hours} hours'),
+        walks as (update ops.walks set opened_at = opened_at - interval '${hours} hours')
+      update ops.batches set moments = array(select m - interval '${hours} hours' from unnest(moments) m)`);
+  await pass(73);
+  expect((await state())?.freshness).toBe('fresh');
+  await pass(2);
+  expect((await state())?.freshness).toBe('stale');
+});
+
+test('an owner that is not listed any more is not waited for, and one that is new had nothing before', async () => {
+  for (const day of ['06-30', '07-01', '07-02']) await night(day);
+  const [like] = lab.owners;
+  if (like === undefined) throw new Error('no owner');
+  lab.owners = ['f', 'g', 'h'].map((id) => ({ ...like, id }));
+  expect((await night('07-03')).read).toBe('fg');
+  const [turn] = await rows<{
+    at: Date;
+  }>(`select min(started_at) as at from ops.slices s join ops.walks w using (walk_id)
+    where stream = 'facts' and w.status = 'done' and s.run_id = (select max(x.run_id) from ops.slices x where x.walk_id = w.walk_id)`);
+  expect((await coveredTo()).at).toEqual(turn?.at);
 });
 
 test('no day of any owner is lost, and an owner that is left out keeps its rows', async () => {
