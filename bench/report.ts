@@ -89,5 +89,10 @@ modules: in the package, where libraries are one file each, \`tidemark status\` 
 to do 1.31 s in place of 1.50 (CPU, in turns on a machine with a load of 20, where \`node -e 0\` takes 0.08). Since commands that read no source do not load the
 HTTP client, \`status\` takes 0.44 s in place of 0.52, not packed (five turns). A sync of one tracker of 2,000 issues with nothing to do took 1.33 s of
 CPU, and 1.0 s of its main thread without what that waited for a core: above the goal of 0.5 s.
+
+The **queue beside a reader** that keeps its snapshot for two hours (part m): Postgres may not remove what the reader could still see, so each look for a
+job passes by the versions of 4,000 jobs that are over. A look took 6 ms in place of 0.4 and the end of a job 2.4 ms in place of 0.14
+(pg_stat_statements, eight workers that do nothing else). With 500 pipelines each quarter of an hour a job is due every 1.8 s: less than one per cent of
+that. One job takes as long as before for people, see the table.
 `;
 }
