@@ -64,7 +64,7 @@ const titles: Readonly<Record<string, string>> = {
   fullAt: 'LAST FULL READ',
   promiseSeconds: 'MAY BE OLD',
   target: 'TABLE',
-  seconds: 'TOOK',
+  seconds: 'DURATION',
   counts: 'RECORDS',
   endpoint: 'READ FROM…',
   about: 'WHAT…',

@@ -24,7 +24,7 @@ test('the key of a value decides how it is shown', () => {
   const keys = 'runId seconds receipt counts error';
   expect(linesOf({ rows: [row], keys }, plain)).toEqual([
     '',
-    'RUN  TOOK      RECEIPT                         RECORDS                             ERROR',
+    'RUN  DURATION  RECEIPT                         RECORDS                             ERROR',
     '  7  6 m 41 s  expected – · read 5 · stored 5  5 records: 2 new, 3 already stored',
   ]);
   const fields = { watermark: new Date('2026-03-01T02:00:00Z'), openRejects: 1000 };
