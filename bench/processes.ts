@@ -112,18 +112,25 @@ export async function service<T>(
   });
   if (child.stdout === null || child.stdin === null) throw new Error('a service needs its pipes');
   const { stdin } = child;
-  const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async (): Promise<unknown> => {
-    const line = await lines.next();
-    if (line.done === true) throw new Error(`${file} ended`);
-    return JSON.parse(line.value);
-  };
+  // Lines that nobody waits for are dropped: a full pipe would keep the service from ending.
+  const lines = readline.createInterface({ input: child.stdout });
+  const next = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const ended = (): void => reject(new Error(`${file} ended`));
+      if (child.exitCode !== null) ended();
+      lines.once('close', ended);
+      lines.once('line', (line) => {
+        lines.off('close', ended);
+        resolve(JSON.parse(line));
+      });
+    });
   return {
     ready: (await next()) as T,
     pid: child.pid ?? 0,
     ask(message) {
+      const answer = next();
       stdin.write(`${JSON.stringify(message)}\n`);
-      return next();
+      return answer;
     },
     async stop() {
       child.kill('SIGTERM');
