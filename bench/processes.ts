@@ -112,7 +112,7 @@ export async function service<T>(
   });
   if (child.stdout === null || child.stdin === null) throw new Error('a service needs its pipes');
   const { stdin } = child;
-  // Lines that nobody waits for are dropped: a full pipe would keep the service from ending.
+  // A line that nobody waits for is dropped. If it stayed, the pipe would fill and the service could not end.
   const lines = readline.createInterface({ input: child.stdout });
   const next = (): Promise<unknown> =>
     new Promise((resolve, reject) => {

@@ -45,13 +45,13 @@ left join lateral (
         s.walk_id,
         s.partition,
         s.status in ('done', 'absent') as is_read,
-        -- A slice that an earlier run began goes on where that run ended.
+        -- An earlier run may have read the first pages of a slice.
         least(s.started_at, (select min(m) from ops.batches b, unnest(b.moments) m where b.slice_id = s.slice_id)) as at
       from ops.slices s
       where t.in_turn and s.walk_id in (done.walk_id, begun.walk_id) and s.status <> 'split'
     ) p
     group by p.partition
-    -- Who is not listed any more is not waited for.
+    -- An owner that the source no longer lists does not count.
     having begun.walk_id is null or bool_or(p.walk_id = begun.walk_id)
   ) own
   cross join (

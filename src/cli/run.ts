@@ -126,7 +126,7 @@ interface Running<T> {
 
 /**
  * Runs each, and what follows it. A pipeline that fails does not keep the others from running. `code`: the exit code of all together; `whole`:
- * the pipelines of which everything succeeded.
+ * names of the pipelines whose runs all succeeded.
  */
 async function runEach<T extends lookup.Chosen>(
   context: Context,

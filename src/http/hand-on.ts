@@ -8,8 +8,8 @@ import type { Answer, Http, Request } from '../core/stream.ts';
 const mostBytes = 8 << 20;
 
 /**
- * Whoever asks first sends, and keeps the last answer to each request. The other takes it instead of sending, also while it is on its way, and once: what it reads
- * again because an answer was in doubt, or what the first was refused, it requests itself.
+ * The reader that asks first sends the request and keeps the answer for the other. The other reader takes that answer once, also
+ * while it is on its way, and sends nothing. It sends the request itself to read a list again, or where the first reader was refused.
  */
 export function handingOn(http: Http): Readonly<Record<'first' | 'second', Http>> {
   const kept = new Map<string, { readonly answer: Promise<Omit<Answer, 'body'>>; bytes: number }>();

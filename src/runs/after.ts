@@ -28,7 +28,7 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSetting
   };
 }
 
-/** Queues the hand-off of a night of which every part has succeeded; nothing for any other request. */
+/** Queues the hand-off of a night whose parts have all succeeded. Does nothing for other requests. */
 export async function handOverNight(
   db: QueryExecutorProvider,
   { onSuccess }: Pick<Outbound, 'onSuccess'>,

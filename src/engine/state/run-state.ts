@@ -18,8 +18,8 @@ export interface RunKey {
 }
 
 /**
- * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`, and
- * of which some owners are read each run, `inTurn`. Where it was read from last stays as it is: see `beginRun`.
+ * Finds or makes the source's row and keeps the list of its streams. `excluded`: streams that are not read; `inTurn`: streams
+ * of which each run reads some owners. The address that was read last stays as it is: see `beginRun`.
  */
 export async function registerSource(
   db: Db,

@@ -3,16 +3,7 @@ import type { StreamSize } from '../../../src/core/run.ts';
 import { estimated } from '../../../src/planner/estimate.ts';
 import type { Past } from '../../../src/planner/history.ts';
 import { leastSeconds, planNight, type Tonight } from '../../../src/planner/night.ts';
-
-const insights: StreamSize = {
-  stream: 'insights',
-  by: 'days',
-  mode: 'restatement',
-  slices: 100,
-  requests: 60_000,
-  perSecond: 5,
-  owners: { count: 100, table: 'ads.ad_accounts' },
-};
+import { insightsOfMany } from '../../support/many-accounts.ts';
 
 const tonight = (more: Partial<Tonight> = {}): Tonight => ({
   pipeline: 'ads',
@@ -21,7 +12,7 @@ const tonight = (more: Partial<Tonight> = {}): Tonight => ({
   perSecond: 0,
   rotatedBy: 'ADS_ROTATE',
   past: undefined,
-  streams: [estimated(insights, [])],
+  streams: [estimated(insightsOfMany, [])],
   ...more,
 });
 
@@ -64,19 +55,19 @@ test('parts of nightly that cannot run at once begin one after the other, and ma
 });
 
 test('a stream that reads its owners in turn needs its requests of a night, and says how many nights', () => {
-  const turn = { ...insights, budget: 18_000 };
+  const turn = { ...insightsOfMany, budget: 18_000 };
   expect(estimated(turn, [])).toMatchObject({ requests: 18_000, seconds: 3_600, nights: 4 });
   expect(planNight([tonight({ streams: [estimated(turn, [])] })], 2, 1)).toMatchObject({ fits: true });
 });
 
 test('what past runs needed counts more than what the source lets expect, and grows with the owners', () => {
-  const { basis, requests, seconds } = estimated(insights, [past]);
+  const { basis, requests, seconds } = estimated(insightsOfMany, [past]);
   expect({ basis, requests, seconds }).toEqual({ basis: 'past runs', requests: 1_000, seconds: 200 });
 });
 
 test('a night of few days is not taken for one of many, where the source says what its pieces need', () => {
   const deep: Past = { ...past, slices: 16, expected: 200, requests: 160 };
-  const shallow: StreamSize = { ...insights, slices: 8, requests: 25 };
+  const shallow: StreamSize = { ...insightsOfMany, slices: 8, requests: 25 };
   expect(estimated(shallow, [deep])).toMatchObject({ requests: 20, basis: 'past runs' });
 });
 

@@ -1,10 +1,10 @@
 /** The page that says what runs tonight, and whether it fits. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { StreamSize } from '../../../../src/core/run.ts';
 import { estimated } from '../../../../src/planner/estimate.ts';
 import { planNight } from '../../../../src/planner/night.ts';
 import { execute } from '../../../../src/runs/run.ts';
 import type { NightNeeds } from '../../../../src/scheduler/control.ts';
+import { insightsOfMany } from '../../../support/many-accounts.ts';
 import { openScene, type Scene } from './scene.ts';
 import { textOf, visitor } from './visitor.ts';
 
@@ -19,16 +19,6 @@ afterAll(() => scene.close());
 /** The page of a dashboard that has not planned yet. */
 const shown = async (path = '/plan') => textOf((await visitor(await scene.beside({})).get(path)).body);
 
-const insights: StreamSize = {
-  stream: 'insights',
-  by: 'days',
-  mode: 'restatement',
-  slices: 100,
-  requests: 60_000,
-  perSecond: 5,
-  owners: { count: 100, table: 'ads.ad_accounts' },
-};
-
 const tooMuch: NightNeeds = {
   at: new Date(),
   atOnce: 2,
@@ -40,7 +30,7 @@ const tooMuch: NightNeeds = {
       isPart: true,
       perSecond: 0,
       rotatedBy: 'ADS_ROTATE',
-      streams: [estimated(insights, [])],
+      streams: [estimated(insightsOfMany, [])],
       past: undefined,
     },
   ],
