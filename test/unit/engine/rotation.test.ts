@@ -51,11 +51,11 @@ async function coveredTo() {
   };
 }
 
-/** When the reading of the first of these owners began. */
+/** When the reading of the first of these owners began; the moment of a page is an estimate of the warehouse's clock, off by milliseconds. */
 const readOf = async (...owners: readonly string[]): Promise<Date | undefined> => {
-  const found = await rows<{
-    at: Date;
-  }>(`select min(started_at) as at from ops.slices join ops.walks w using (walk_id)
+  const found = await rows<{ at: Date }>(`
+    select min(least(started_at, (select min(m) from ops.batches b, unnest(b.moments) m where b.slice_id = s.slice_id))) as at
+    from ops.slices s join ops.walks w using (walk_id)
     where stream = 'facts' and partition->>'owner' = any ('{${owners}}')`);
   return found[0]?.at;
 };
