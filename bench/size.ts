@@ -43,7 +43,7 @@ const slack = 0.05;
 export const allowedIn = (room: string): number => Math.floor((budgets[room] ?? 50) * (1 + slack));
 
 /** The limit for all of `src` in code lines: issues state their budgets in lines. */
-export const limit = 25_660;
+export const limit = 26_860;
 
 const source = path.resolve(import.meta.dirname, '../src');
 
