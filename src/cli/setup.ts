@@ -78,9 +78,11 @@ interface CheckResult {
 /** What a run asks first of each configured source, and a write that is rolled back on the warehouse. */
 export const check: Verb = async (context) => {
   const checks = [];
-  for (const each of (await context.parts.config()).pipelines)
+  const { pipelines, notify } = await context.parts.config();
+  for (const each of pipelines)
     checks.push(await checked(context, each.name, () => askSource(context, each)));
   checks.push(await checked(context, 'warehouse', () => askWarehouse(context)));
+  checks.push(await checked(context, 'notifications', async () => whereSent(notify)));
   const bad = checks.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
   print(context, { ok: bad.length === 0, checks }, [tableOf(checks)]);
   return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
@@ -139,6 +141,15 @@ export async function askSource(context: Context, { name, needs, values }: looku
   ];
   return { facts: facts.filter((fact) => typeof fact === 'string'), problem: problems[0] };
 }
+
+/** Where messages go. */
+const whereSent = (channels: Awaited<ReturnType<Context['parts']['config']>>['notify']) => {
+  const facts = channels.map((each) =>
+    each.name === 'email' ? `email to ${each.to.join(', ')}` : each.name,
+  );
+  if (facts.length === 0) return 'nobody gets a message when a pipeline fails';
+  return { facts: [...facts, 'no message was sent'] };
+};
 
 /** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
 async function askWarehouse({ parts }: Context): Promise<CheckResult> {

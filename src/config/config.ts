@@ -5,9 +5,10 @@ import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { configuredOf } from './configured.ts';
+import { notify } from './notify.ts';
 import type { Configurable } from './pipeline.ts';
 import { type PipelineFile, pipelineFiles } from './pipeline-files.ts';
-import { bearerToken, currency, daysOfWeek, integer, oneOf, text, timeZone, webhookUrl } from './values.ts';
+import { bearerToken, currency, daysOfWeek, integer, oneOf, text, timeZone } from './values.ts';
 import { Variables } from './variables.ts';
 
 const general = (from: Variables) => ({
@@ -68,18 +69,6 @@ const reporting = (from: Variables) => ({
   names: from.value('TIDEMARK_BI_NAMES', oneOf('shown', 'pseudonyms').default('shown')),
   restrictedIssues: from.value('TIDEMARK_BI_RESTRICTED_ISSUES', oneOf('hidden', 'shown').default('hidden')),
 });
-
-/** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
-function notify(from: Variables) {
-  const url = from.secretValue('TIDEMARK_WEBHOOK_URL', webhookUrl);
-  const secret = from.secretValue('TIDEMARK_WEBHOOK_SECRET', text);
-  const slack = from.secretValue('TIDEMARK_SLACK_WEBHOOK_URL', webhookUrl);
-  if (url && !secret)
-    from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
-  // The secret signs the messages.
-  const webhook = url && { name: 'webhook' as const, url, ...(secret && { secret }) };
-  return [webhook, slack && { name: 'slack' as const, url: slack }].filter((one) => one !== undefined);
-}
 
 /** Proxies by scheme of the target. They are secrets: an address may hold a password. */
 function proxies(from: Variables) {

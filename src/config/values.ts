@@ -112,3 +112,28 @@ export const webhookUrl = z
     return isSafe && url.username === '' && url.password === '';
   }, 'is not an https address without user and password')
   .optional();
+
+/** The address of a mail server, itself a secret. */
+export const smtpUrl = z
+  .url({
+    protocol: /^smtps?$/,
+    hostname: /./,
+    error: 'is no address like smtps://user:password@smtp.example.com (special characters percent-encoded)',
+  })
+  .refine((text) => !/[?#]/.test(text), 'must not have a query: it could turn the check of certificates off')
+  .optional();
+
+/** Also of a host without a domain: `root@localhost`. */
+const address = (error: string) => z.email({ pattern: z.regexes.html5Email, error });
+
+export const emailAddress = address('is no e-mail address, such as tidemark@example.com').optional();
+
+export const emailAddresses = list
+  .pipe(z.array(address('is no list of e-mail addresses, such as ops@example.com,data@example.com')))
+  .optional();
+
+/** PagerDuty answers 400 to one of another length. */
+export const integrationKey = token(
+  /^[A-Za-z0-9]{32}$/,
+  'is no integration key of Events API v2: 32 letters and digits',
+).optional();

@@ -334,7 +334,24 @@ describe('from nothing to a full warehouse', () => {
     const { checks, ok } = await json('check');
     expect(ok).toBe(true);
     const states = checks.map((each: { what: string; state: string }) => `${each.what} ${each.state}`);
-    expect(states).toEqual(['tracker ok', 'ads not configured', 'workflow not configured', 'warehouse ok']);
+    expect(states).toEqual([
+      'tracker ok',
+      'ads not configured',
+      'workflow not configured',
+      'warehouse ok',
+      'notifications not configured',
+    ]);
+    const mail = {
+      TIDEMARK_SMTP_URL: 'smtp://me:hunter2@127.0.0.1:9',
+      TIDEMARK_EMAIL_FROM: 'tidemark@x.example',
+      TIDEMARK_EMAIL_TO: 'ops@x.example,data@x.example',
+      TIDEMARK_PAGERDUTY_ROUTING_KEY: 'k'.repeat(32),
+    };
+    const configured = await run('check', mail);
+    expect(configured.out).toMatch(
+      /^notifications +ok .*pagerduty · email to ops@x\.example, data@x\.example/m,
+    );
+    expect(configured.out).not.toMatch(/hunter2|kkkk/);
     expect(await query(`select from pg_namespace where nspname = 'tidemark_check'`)).toHaveLength(0);
     const rule = faulty('/rest/api/3/search/jql', status(403));
     const { code, out } = await run('check');

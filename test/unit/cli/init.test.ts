@@ -224,7 +224,7 @@ test('the other pipelines whose variables are set get files, too, so that none s
   expect(parseEnv(at.read('.env'))).toMatchObject({ BERLIN_2_EMAIL: tracker.email });
   const { out } = await at.run(['check', '--json']);
   expect(JSON.parse(out).checks.map(({ what, state }: Record<string, string>) => `${what} ${state}`)).toEqual(
-    ['berlin-2 ok', 'workflow ok', 'warehouse ok'],
+    ['berlin-2 ok', 'workflow ok', 'warehouse ok', 'notifications not configured'],
   );
   // With files of the user's own there, the folder is theirs.
   await at.run([

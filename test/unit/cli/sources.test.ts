@@ -49,7 +49,9 @@ describe('the proxy of the environment', async () => {
     const url = 'https://hook.example/1';
     const urls = { TIDEMARK_WEBHOOK_URL: url, TIDEMARK_SLACK_WEBHOOK_URL: url };
     const { channels } = outboundOf({ db: {} as TestDatabase['warehouse']['db'] }, config(urls));
-    expect(channels.map(({ proxies }) => proxies?.http?.reveal())).toEqual(Array(2).fill(`${proxy.url}/`));
+    expect(channels.map((each) => 'proxies' in each && each.proxies?.http?.reveal())).toEqual(
+      Array(2).fill(`${proxy.url}/`),
+    );
   });
 });
 

@@ -162,8 +162,13 @@ test.runIf(process.getuid?.() === 0)('a secret of another user may be open to ou
 test('no printed form of a configuration or of its problems shows a secret', () => {
   const secretOf = (name: string): string =>
     /WEBHOOK_URL$/.test(name) ? `https://hooks.example/s3cret-of-${name}` : `s3cret-of-${name}`;
-  const long = { TIDEMARK_SECRET_KEY: 's3cret'.repeat(6) };
-  const all = { ...Object.fromEntries(secrets.map((name) => [name, secretOf(name)])), ...long };
+  const formed = {
+    ...mail,
+    TIDEMARK_SECRET_KEY: 's3cret'.repeat(6),
+    TIDEMARK_PAGERDUTY_ROUTING_KEY: 's3cret'.padEnd(32, 'x'),
+    TIDEMARK_SMTP_URL: 'smtps://s3cret:s3cret@smtp.example',
+  };
+  const all = { ...Object.fromEntries(secrets.map((name) => [name, secretOf(name)])), ...formed };
   const { ADS_BASE_URL } = ads;
   const env = { ...all, ...tracker, TRACKER_API_TOKEN: 's3cret', ADS_BASE_URL, ...workflow };
   const config = read(env);
@@ -175,6 +180,11 @@ test('no printed form of a configuration or of its problems shows a secret', () 
 
 const reader = { TIDEMARK_READ_TOKEN: 'r' };
 const hook = { TIDEMARK_WEBHOOK_SECRET: 'x' };
+const mail = {
+  TIDEMARK_SMTP_URL: 'smtp://x.example',
+  TIDEMARK_EMAIL_FROM: 't@x.example',
+  TIDEMARK_EMAIL_TO: 'a@x.example, b@x.example',
+};
 test.each<readonly [NodeJS.ProcessEnv, string]>([
   [{ ...tracker, TRACKER_BASE_URL: 'https://u:p@x.example' }, 'TRACKER_BASE_URL: must not hold credentials'],
   [{ ...tracker, TRACKER_BASE_URL: 'ftp://x.example' }, 'https://'],
@@ -195,6 +205,20 @@ test.each<readonly [NodeJS.ProcessEnv, string]>([
   [{ ...reader, TIDEMARK_API_TOKEN: 'r' }, 'TIDEMARK_READ_TOKEN: equals'],
   [{ ...hook, TIDEMARK_WEBHOOK_URL: 'http://hooks.example/t' }, 'is not an https address'],
   [{ ...hook, TIDEMARK_WEBHOOK_URL: 'https://me:pw@hooks.example/' }, 'without user and password'],
+  [
+    { TIDEMARK_PAGERDUTY_ROUTING_KEY: 'k'.repeat(31) },
+    'TIDEMARK_PAGERDUTY_ROUTING_KEY: is no integration key',
+  ],
+  [{ TIDEMARK_PAGERDUTY_REGION: 'mars' }, "TIDEMARK_PAGERDUTY_REGION: 'mars' is none of us, eu"],
+  [{ ...mail, TIDEMARK_EMAIL_FROM: '' }, 'TIDEMARK_EMAIL_FROM: is missing'],
+  [{ ...mail, TIDEMARK_EMAIL_FROM: 'Tidemark <t@x.example>' }, 'TIDEMARK_EMAIL_FROM: '],
+  [{ ...mail, TIDEMARK_EMAIL_TO: '' }, 'TIDEMARK_EMAIL_TO: is missing'],
+  [{ ...mail, TIDEMARK_EMAIL_TO: 'a@x.example, b' }, 'is no list of e-mail addresses'],
+  [{ ...mail, TIDEMARK_SMTP_URL: '' }, 'TIDEMARK_SMTP_URL: is missing'],
+  [{ ...mail, TIDEMARK_SMTP_URL: 'smtp.example.com:587' }, 'TIDEMARK_SMTP_URL: is no address like smtps://'],
+  [{ ...mail, TIDEMARK_SMTP_URL: 'https://smtp.example.com' }, 'is no address like smtps://'],
+  [{ ...mail, TIDEMARK_SMTP_URL: 'smtp:///path' }, 'is no address like smtps://'],
+  [{ ...mail, TIDEMARK_SMTP_URL: 'smtp://x.example/?tls.rejectUnauthorized=false' }, 'must not have a query'],
 ])('%o is refused', (env, message) => {
   expect(problems(env)).toContain(message);
 });
@@ -326,6 +350,20 @@ test('notifications go over https, or in the clear to this machine', () => {
   const config = read({ ...hook, TIDEMARK_WEBHOOK_URL: 'http://127.0.0.1:9/x' });
   expect(config.notify.map(({ name, url }) => [name, url.reveal()])).toEqual([
     ['webhook', 'http://127.0.0.1:9/x'],
+  ]);
+});
+
+test('PagerDuty is asked in the region of the account, and e-mail goes to each recipient', () => {
+  const key = { TIDEMARK_PAGERDUTY_ROUTING_KEY: '0aB'.repeat(10).padEnd(32, 'z') };
+  const urls = [{}, { TIDEMARK_PAGERDUTY_REGION: 'EU' }].map((region) =>
+    read({ ...key, ...region }).notify.map(({ url }) => url.reveal()),
+  );
+  expect(urls).toEqual([
+    ['https://events.pagerduty.com/v2/enqueue'],
+    ['https://events.eu.pagerduty.com/v2/enqueue'],
+  ]);
+  expect(read(mail).notify).toMatchObject([
+    { name: 'email', from: 't@x.example', to: ['a@x.example', 'b@x.example'] },
   ]);
 });
 

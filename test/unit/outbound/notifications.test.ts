@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunReport, RunStatus } from '../../../src/core/run.ts';
-import type { Channel } from '../../../src/outbound/deliver.ts';
+import type { Channel } from '../../../src/outbound/channel.ts';
 import type { RunRef } from '../../../src/outbound/health.ts';
 import { afterRun, checkHealth, type Outbound } from '../../../src/outbound/outbound.ts';
 import { streamStates } from '../../../src/queries/freshness.ts';
