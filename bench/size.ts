@@ -33,7 +33,7 @@ export const budgets: Readonly<Record<string, number>> = {
   outbound: 390,
   'server/api': 588,
   'server/dashboard': 960,
-  cli: 1380,
+  cli: 1390,
 };
 
 /** How far a room may grow beyond its budget. */
