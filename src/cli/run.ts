@@ -74,38 +74,30 @@ async function runAsks(
 
 /** Puts open rejects through transform and load anew. Exit code 3 if some are still rejected. */
 export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> = async (context, options) => {
-  const { id, stream, pipeline } = options;
+  const { id, stream: named, pipeline } = options;
   const rejectId = id !== undefined && /^\d{1,18}$/.test(id) ? id : '0';
   const [one] =
     id === undefined ? [] : await rejects((await lookup.filled(context)).db, { rejectId, limit: 1 });
   const wanted = id === undefined ? pipeline : one?.pipeline;
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
     throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
-  const chosen = await lookup.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
-  const run = (each: lookup.Chosen, progress: ProgressOutput) => replayOne(context, each, id, progress);
+  const chosen = await lookup.choose(context, wanted ? [wanted] : [], named ? [named] : []);
+  const run = async ({ pipeline, streams: [stream] = [] }: lookup.Chosen, progress: ProgressOutput) => {
+    const { replayRejects } = await import('../engine/replay.ts');
+    const { replayed, stillRejected, large } = await withDeps(context, pipeline, progress, async (deps) => ({
+      ...(await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) })),
+      // Records that were too large to be kept whole cannot be replayed.
+      large: await countRejects(deps.warehouse.db, { pipeline, stream, rejectId: id, isCut: true }),
+    }));
+    const left = stillRejected + large;
+    const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
+    const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(left, 'record')} still rejected${large === 0 ? '' : hint}.`;
+    const data = { type: 'replayed', pipeline, replayed, stillRejected: left };
+    progress.aside(() => context.out.line(context.json ? toJson(data) : line));
+    return left > 0 ? exit.partly : exit.ok;
+  };
   return (await runEach(context, chosen, { run })).code;
 };
-
-async function replayOne(
-  context: Context,
-  { pipeline, streams }: lookup.Chosen,
-  id: string | undefined,
-  progress: ProgressOutput,
-) {
-  const { replayRejects } = await import('../engine/replay.ts');
-  const stream = streams?.[0];
-  const { replayed, stillRejected, large } = await withDeps(context, pipeline, progress, async (deps) => ({
-    ...(await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) })),
-    // Records that were too large to be kept whole cannot be replayed.
-    large: await countRejects(deps.warehouse.db, { pipeline, stream, rejectId: id, isCut: true }),
-  }));
-  const left = stillRejected + large;
-  const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
-  const line = `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(left, 'record')} still rejected${large === 0 ? '' : hint}.`;
-  const data = { type: 'replayed', pipeline, replayed, stillRejected: left };
-  progress.aside(() => context.out.line(context.json ? toJson(data) : line));
-  return left > 0 ? exit.partly : exit.ok;
-}
 
 /** An instant from a flag. Throws Misconfigured. */
 export function dateOf(text: string, flag: string): Date {
@@ -214,11 +206,11 @@ export function outcomeOf(report: RunReport): string {
 /** Prints what runs would read. */
 async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
   const { parts, quiet, json } = context;
-  const talking = { ...context, quiet: quiet || json, json: false };
+  const config = await parts.config();
   const plans = [];
   for (const ask of asks) {
     const { pipeline } = ask;
-    const progress = await openProgress(talking, { config: await parts.config() });
+    const progress = await openProgress({ ...context, quiet: quiet || json, json: false }, { config });
     const planned = withDeps(context, pipeline, progress, (deps) => planOf(ask, deps));
     plans.push({ pipeline, streams: await planned.finally(progress.end) });
   }

@@ -71,7 +71,8 @@ export const config: Verb = async (context) => {
 
 /** What was found. A problem means that it is not enough. */
 interface CheckResult {
-  readonly facts: readonly string[];
+  /** Those that are text are shown. */
+  readonly facts: readonly unknown[];
   readonly problem?: unknown;
 }
 
@@ -109,7 +110,8 @@ export async function checked(
   const found = await ask().catch((problem: unknown): CheckResult => ({ facts: [], problem }));
   if (typeof found === 'string')
     return { what, state: 'not configured', facts: [found], seconds: null, error: null, exitCode: exit.ok };
-  const { facts, problem } = found;
+  const { problem } = found;
+  const facts = found.facts.filter((fact) => typeof fact === 'string');
   const isBad = problem !== undefined;
   const [error, exitCode] = isBad ? [describe(problem), codeOfError(problem, received())] : [null, exit.ok];
   const seconds = (performance.now() - start) / 1000;
@@ -139,7 +141,7 @@ export async function askSource(context: Context, { name, needs, values }: looku
     excluded.length > 0 && `left out: ${excluded.join(', ')}`,
     problems.length === 0 && !clock && 'sends no Date header: watermarks stay where they are',
   ];
-  return { facts: facts.filter((fact) => typeof fact === 'string'), problem: problems[0] };
+  return { facts, problem: problems[0] };
 }
 
 /** Where messages go. */

@@ -77,11 +77,8 @@ export class SourceReader implements Report {
     if (variable !== undefined) return isSecret ? this.#from.secret(variable) : this.#from.text(variable);
     const value = this.#source.given[key] ?? '';
     if (value === '' || (Array.isArray(value) && value.length === 0)) return undefined;
-    if (isSecret)
-      this.problem(
-        key,
-        `a secret does not belong into a file that is shared: write secret('NAME') and set NAME in the environment, in .env or by NAME_FILE`,
-      );
+    const instead = `write secret('NAME') and set NAME in the environment, in .env or by NAME_FILE`;
+    if (isSecret) this.problem(key, `a secret does not belong into a file that is shared: ${instead}`);
     else if (Array.isArray(value)) {
       if (!value.some((item) => String(item).includes(','))) return value.join(',');
       this.problem(key, 'has an item with a comma in it');

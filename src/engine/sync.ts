@@ -5,36 +5,23 @@ import { chosenStreams, excludedOf, type RunDeps } from './context/deps.ts';
 import { tell } from './context/run-context.ts';
 import { withRun } from './execution.ts';
 import { runStream } from './stream-run.ts';
-import type { SyncRequest } from './sync/plan.ts';
+import type { SyncOptions } from './sync/plan.ts';
 
 export type { RunDeps } from './context/deps.ts';
 
 /**
- * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on).
- * `full` reads everything again and lets what is read win. Throws LockHeld, AuthFailed, Unreachable,
- * Misconfigured, Interrupted or Fenced; every other failure is in the report.
+ * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on), each as
+ * soon as those it comes after are done. `full` reads everything again and lets what is read win. With a window it is a
+ * backfill: it reads exactly the records created in it, the same window again resumes it, and no watermark moves. Throws
+ * LockHeld, AuthFailed, Unreachable, Misconfigured, Interrupted or Fenced; every other failure is in the report.
  */
-export const sync = (
+export function sync(
   deps: RunDeps,
-  { streams, full = false }: { readonly streams?: readonly string[]; readonly full?: boolean },
-): Promise<RunReport> => runStreams(deps, streams, { full, window: undefined });
-
-/**
- * Reads exactly the records created in `[from, to)` (UTC); the same window again resumes it. No watermark
- * moves. Throws as `sync`.
- */
-export function backfill(
-  deps: RunDeps,
-  { streams, from, to }: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
+  { streams: names, full = false, window }: SyncOptions,
 ): Promise<RunReport> {
-  if (!(from < to))
-    throw new Misconfigured(`--from ${from.toISOString()} is not before --to ${to.toISOString()}`);
-  return runStreams(deps, streams, { full: false, window: { from, to } });
-}
-
-/** Runs the chosen streams, each as soon as those it comes after are done. */
-function runStreams(deps: RunDeps, names: readonly string[] | undefined, request: SyncRequest) {
-  const { full, window } = request;
+  const [from, to] = [window?.from, window?.to].map((at) => at?.toISOString() ?? '');
+  if (window && !(window.from < window.to))
+    throw new Misconfigured(`--from ${from} is not before --to ${to}`);
   const kind = window ? 'backfill' : full ? 'full' : 'sync';
   const params = { streams: names ?? null, ...(window ?? { full }) };
   const chosen = chosenStreams(deps, names);
@@ -55,7 +42,7 @@ function runStreams(deps: RunDeps, names: readonly string[] | undefined, request
       // After a tick, so that every stream is listed before the first one looks for another.
       await Promise.resolve();
       await ready(stream.after ?? []);
-      return runStream(run, stream, request, ready);
+      return runStream(run, stream, { full, window }, ready);
     };
     for (const stream of streams) done.set(stream.name, start(stream));
     await Promise.allSettled(done.values());

@@ -1,6 +1,6 @@
 /** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
-import type { StreamReport } from '../core/run.ts';
+import type { Receipt, StreamReport } from '../core/run.ts';
 import type { HttpCounters } from '../core/stream.ts';
 import type { Counters, Db, FailureText } from './db.ts';
 import { countsOf, errorOf, every, query, receiptOf } from './db.ts';
@@ -35,15 +35,12 @@ export interface RunStream extends Pick<StreamReport, 'stream' | 'slices' | 'rec
 }
 
 /** A slice that this run did not finish. */
-export interface BadSlice {
+export interface BadSlice extends Readonly<Record<keyof Receipt, number | null>> {
   readonly stream: string;
   readonly partition: unknown;
   readonly from: Date | null;
   readonly to: Date | null;
   readonly status: string;
-  readonly expected: number | null;
-  readonly read: number | null;
-  readonly stored: number | null;
   readonly error: FailureText;
 }
 
@@ -126,16 +123,14 @@ export async function run(db: Db, runId: string): Promise<RunDetail | undefined>
     ...found,
     streams: await streamsOf(db, runId),
     badSlices: await badSlicesOf(db, runId),
-    handoffs: await handoffsOf(
-      db,
-      [runId, request?.runId, request?.partOf].filter((key) => typeof key === 'string'),
-    ),
+    handoffs: await handoffsOf(db, keys),
   };
 }
 
 /** The request a run came from, and the night that it is a part of; undefined for a run that was not queued. */
 export async function requestOfRun(db: Db, runId: string) {
   const [found] = await query(db)<{ pipeline: string; runId: string; partOf: string | null }>`
+  const keys = [runId, request?.runId, request?.partOf].filter((key) => typeof key === 'string');
     select d.pipeline, d.dag_run_id as run_id, d.part_of from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
     where l.run_id = ${runId}::bigint`;
   return found;
@@ -144,10 +139,8 @@ export async function requestOfRun(db: Db, runId: string) {
 const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql``) =>
   query(db)<R>`
     select r.id as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status,
-      case when r.status = 'running' and r.run_id is not null then exists (
-        select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
-          and (a.backend_start is null or a.backend_start = l.backend_start)
-        where l.run_id = r.run_id and l.expires_at > now()) end as alive,
+      case when r.status = 'running' and r.run_id is not null
+        then exists (select from ops.live_runs l where l.run_id = r.run_id) end as alive,
       r.started_at, r.finished_at, r.requests::float8, r.retries::float8, r.throttled::float8, r.throttled_ms::float8,
       extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')}, ${errorOf} ${more}
     from ops.run_list r where ${where}`;

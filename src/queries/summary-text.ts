@@ -126,7 +126,6 @@ function trouble({ freshness, freshAt, openRejects, last }: StreamState, now: Da
   if (freshness === 'never') return since;
   if (freshness === 'stale' && freshAt !== null)
     return `is ${duration((now.getTime() - freshAt.getTime()) / 1000)} old`;
-  if (freshness === 'stale') return since;
   if (freshness === 'forbidden') return `is forbidden, and ${since}`;
   if (openRejects > 0) return `has ${plural(openRejects, 'record')} that could not become rows`;
   if (freshness !== 'fresh' || (last?.status !== 'failed' && last?.status !== 'partial')) return undefined;
@@ -137,21 +136,20 @@ function trouble({ freshness, freshAt, openRejects, last }: StreamState, now: Da
 /** Whether a stream is stale, never loaded, forbidden, holds rejects, or was not read to its end by its last run. */
 export const isInTrouble = (stream: StreamState): boolean => trouble(stream, new Date()) !== undefined;
 
+/** Streams that are not to be fresh, in words. */
+const asides = { unavailable: 'not available from the source', excluded: 'excluded' };
+
 function freshness(streams: readonly StreamState[]): string {
-  const number = (kind: StreamState['freshness']) => streams.filter((each) => each.freshness === kind).length;
-  const absent = number('unavailable');
-  const excluded = number('excluded');
-  const aside = [
-    absent === 0 ? '' : `, ${count(absent)} not available from the source`,
-    excluded === 0 ? '' : `, ${count(excluded)} excluded`,
-  ].join('');
-  const all = streams.length - absent - excluded;
-  const isAside = (each: StreamState) => each.freshness === 'unavailable' || each.freshness === 'excluded';
-  const bad = streams.filter((each) => isInTrouble(each) && !isAside(each)).length;
-  if (all === 0) return `No stream to keep fresh${aside}.`;
-  return bad === 0
-    ? `All ${plural(all, 'stream')} fresh${aside}.`
-    : `${count(all - bad)} of ${plural(all, 'stream')} fresh and complete${aside}.`;
+  const own = streams.filter(({ freshness }) => !(freshness in asides));
+  const aside = Object.entries(asides).map(([kind, what]) => {
+    const number = streams.filter((each) => each.freshness === kind).length;
+    return number === 0 ? '' : `, ${count(number)} ${what}`;
+  });
+  const bad = own.filter(isInTrouble).length;
+  const all = plural(own.length, 'stream');
+  if (own.length === 0) return `No stream to keep fresh${aside.join('')}.`;
+  const good = bad === 0 ? `All ${all} fresh` : `${count(own.length - bad)} of ${all} fresh and complete`;
+  return `${good}${aside.join('')}.`;
 }
 
 const order = ['stale', 'never', 'forbidden', 'fresh', 'unavailable', 'excluded'];

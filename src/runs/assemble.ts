@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Connector } from '../connectors/connector.ts';
+import { memoizeAsync } from '../core/memoize-async.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import { connectionsFor } from '../engine/context/deps.ts';
 import type { ConnectOptions, Warehouse } from '../warehouse/connect.ts';
@@ -50,7 +51,7 @@ export function assemble(
     stops.push(() => stop(part));
     return part;
   };
-  const config = lazily(async () => {
+  const config = memoizeAsync(async () => {
     const read = await load();
     for (const warning of read.warnings) talk(`warning: ${warning}`);
     return read;
@@ -60,7 +61,7 @@ export function assemble(
     homes.add(home);
     return keep(await openEmbedded(home, { notice, signal }), (part) => part.release());
   };
-  const embedded = lazily(async () => {
+  const embedded = memoizeAsync(async () => {
     const { databaseUrl, home } = await config();
     if (databaseUrl !== undefined) return undefined;
     const isNew = !existsSync(path.join(home, 'postgres'));
@@ -72,7 +73,7 @@ export function assemble(
     const { connect } = await import('../warehouse/connect.ts');
     return keep(await connect(url, { ...options, signal }), (part) => part.close());
   };
-  const warehouse = lazily(async (retryMs?: number) => {
+  const warehouse = memoizeAsync(async (retryMs?: number) => {
     const { databaseUrl, pipelines } = await config();
     const max = connectionsOf(pipelines);
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
@@ -104,16 +105,6 @@ export function lender(
   return async (work) => {
     const warehouse = free.pop() ?? (await connected(url.reveal(), { max: connectionsOf(pipelines) }));
     return work(warehouse).finally(() => free.push(warehouse));
-  };
-}
-
-function lazily<A extends readonly unknown[], T>(
-  make: (...args: A) => Promise<T>,
-): (...args: A) => Promise<T> {
-  let made: Promise<T> | undefined;
-  return (...args) => {
-    made ??= make(...args);
-    return made;
   };
 }
 

@@ -1,5 +1,4 @@
 /** What `serve` runs in this process, and the parts of a night: every pipeline, and its reconcile after it where that is due. */
-import { sql } from 'kysely';
 import { nightlyName } from '../config/configured.ts';
 import { describe } from '../core/describe-error.ts';
 import { Fenced, LockHeld } from '../core/errors.ts';
@@ -7,6 +6,7 @@ import type { Observe } from '../core/run.ts';
 import { minutes } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import { query } from '../queries/db.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { notifyAfter } from './after.ts';
 import type { Ask, Runner } from './ask.ts';
@@ -38,15 +38,13 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
   const reconciled = lookup.reconciled(config);
   const during = <T>(
     { pipeline }: Ask,
-    how: Pick<How, 'signal' | 'observe'>,
+    { signal, observe }: Pick<How, 'signal' | 'observe'>,
     work: (deps: RunDeps) => Promise<T>,
-  ) => {
-    const { signal, observe } = how;
-    return lend((warehouse) => {
+  ) =>
+    lend((warehouse) => {
       const parts = { ...context.parts, warehouse: async () => warehouse };
       return withDeps({ ...context, parts, signal }, pipeline, { ...progress, observe }, work);
     });
-  };
   const run: Runner['run'] = async (ask, { signal, trigger, ...how }) => {
     const { pipeline } = ask;
     const observe: Observe = (event) => {
@@ -85,32 +83,24 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
   };
 }
 
-/** What follows that part of a night: the reconcile of its pipeline, where it is due. */
+/**
+ * What follows that part of a night: the reconcile of its pipeline, where it is due. It is where a scheduled time of it has
+ * passed since the last one of every stream, or since the pipeline's first run if there was none. By the database clock.
+ */
 export async function nextPart(
-  warehouse: Pick<Warehouse, 'db'>,
+  { db }: Pick<Warehouse, 'db'>,
   config: ProgramSettings,
   { pipeline, does }: Ask,
 ): Promise<Ask | undefined> {
-  if (does !== 'sync' && does !== 'full') return undefined;
-  const isDue = await isReconcileDue(warehouse, lookup.pipelineOf(config, pipeline));
-  return isDue ? { pipeline, does: 'reconcile' } : undefined;
-}
-
-type PipelineJobs = Pick<lookup.Pipeline, 'name' | 'jobs'>;
-
-/**
- * Whether a scheduled time of the pipeline's reconcile has passed since the last one of every stream, or since the pipeline's first run if
- * there was none. By the database clock.
- */
-export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, { name: pipeline, jobs }: PipelineJobs) {
-  const job = jobs.find(({ does, within }) => does === 'reconcile' && within === 'nightly');
-  if (job === undefined) return false;
-  const { rows } = await sql<{ since: Date | null; now: Date }>`
+  const { jobs } = lookup.pipelineOf(config, pipeline);
+  const job = jobs.find(({ does, within }) => does === 'reconcile' && within === nightlyName);
+  if (job === undefined || (does !== 'sync' && does !== 'full')) return undefined;
+  const [last] = await query(db)<{ since: Date | null; now: Date }>`
     select coalesce(
         max(started_at) filter (where settles = 'deletions' and status in ('succeeded', 'needs_attention')),
         min(started_at)) as since,
       clock_timestamp() as now
-    from ops.runs where pipeline = ${pipeline}`.execute(db);
-  const { since, now } = rows[0] ?? { since: null, now: new Date() };
-  return since !== null && due(job.on)(since).next().value <= now;
+    from ops.runs where pipeline = ${pipeline}`;
+  const isDue = last?.since && due(job.on)(last.since).next().value <= last.now;
+  return isDue ? { pipeline, does: 'reconcile' } : undefined;
 }

@@ -67,8 +67,7 @@ export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
   };
   // Asked for when the first stream is done: an estimate does not delay a run, nor end it.
   const past = memoizeAsync(() => pastOf(withConnectLimit(deps.warehouse, seconds(1)), ask.pipeline));
-  const estimate: NonNullable<RunDeps['estimate']> = async (size) =>
-    estimateOf(size, await past(deps.signal));
+  const estimate: NonNullable<RunDeps['estimate']> = async (size) => estimateOf(size, await past());
   try {
     return { report: await run(ask, { ...deps, observe, estimate }) };
   } catch (failure) {
@@ -77,13 +76,11 @@ export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
   }
 }
 
-/** A window is a backfill's. Throws as `sync` of the engine does. */
+/** Throws as `sync` of the engine does. */
 async function run(ask: Ask, deps: RunDeps): Promise<RunReport> {
-  const { does, window } = ask;
-  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
-  const { backfill, sync } = await import('../engine/sync.ts');
-  if (window !== undefined) return backfill(deps, { ...ask, ...window });
-  return sync(deps, { ...ask, full: does === 'full' });
+  if (ask.does === 'reconcile')
+    return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, ask);
+  return (await import('../engine/sync.ts')).sync(deps, { ...ask, full: ask.does === 'full' });
 }
 
 /** What it would read, and what that will cost. Asks the source only for counts; writes no rows. */

@@ -206,11 +206,8 @@ async function apply(trx: Warehouse['db'], plan: Plan): Promise<readonly string[
     await sql.raw(isApplied(definition) && extension ? extension() : text).execute(trx);
   }
   const areOutdated = outdated.some(({ kind }) => kind === 'fact');
-  if (areOutdated)
-    await run(
-      trx,
-      facts.filter((fact) => !isRebuild(fact)),
-    );
+  const others = facts.filter((fact) => !isRebuild(fact));
+  if (areOutdated) await run(trx, others);
   for (const { kind, name, hash } of outdated)
     await sql`insert into ops.definitions values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
       do update set (hash, version, applied_at) = (excluded.hash, excluded.version, now())`.execute(trx);
@@ -268,10 +265,8 @@ async function applyViews(trx: Warehouse['db'], { outdated, views, former, isApp
     for (const { text } of views) await create(text).execute(trx);
   }
   // It makes the comments of columns that several views have.
-  await run(
-    trx,
-    views.filter(({ name }) => name === 'ops.meanings'),
-  );
+  const meanings = views.filter(({ name }) => name === 'ops.meanings');
+  await run(trx, meanings);
   if (generated.length > 0)
     await sql`select ops.make_issues_wide(source_id) from ops.issues_wide_views`.execute(trx);
   for (const grant of grants) await sql.raw(grant).execute(trx);

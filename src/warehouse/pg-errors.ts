@@ -76,8 +76,6 @@ export function refusal(error: unknown, address: string): unknown {
   const facts = { cause: error };
   const said = wordsOf(error);
   if (errors.codeOf(error) === diskFull) return full(said, facts);
-  if (error instanceof URIError)
-    return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
   const [, Kind, what] =
     refusals.find(([match]) => match.test(`${errors.codeOf(error) ?? ''} ${said}`)) ?? [];
   return Kind ? new Kind(`${address}: ${what} (${said})`, facts) : error;

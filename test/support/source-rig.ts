@@ -2,7 +2,7 @@ import { type Opened, sourceOf } from '../../src/connectors/connector.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { reconcile } from '../../src/engine/reconcile/reconcile.ts';
-import { backfill, sync } from '../../src/engine/sync.ts';
+import { sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 
 /** What differs for one run. */
@@ -73,7 +73,8 @@ export async function openSourceRig<How extends SourceRun = SourceRun>(
     events,
     notes: () => events.flatMap((event) => (event.type === 'note' ? [event.message] : [])),
     sync: (what = {}, how) => during((deps) => sync(deps, what), how),
-    backfill: (what, how) => during((deps) => backfill(deps, what), how),
+    backfill: ({ from, to, ...what }, how) =>
+      during((deps) => sync(deps, { ...what, window: { from, to } }), how),
     reconcile: (what = {}, how) => during((deps) => reconcile(deps, what), how),
     during,
     async rows<R extends object>(query: string, parameters: readonly unknown[] = []) {

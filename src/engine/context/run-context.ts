@@ -65,33 +65,22 @@ export interface StreamRun extends Run {
 }
 
 /** What a stream has done so far in this run. */
-interface Tally {
-  slices: number;
+export class Tally {
+  slices = 0;
   /** Requests that were sent for it, and those that its slices let expect. */
-  requests: number;
-  expected: number;
+  requests = 0;
+  expected = 0;
   /** How it is read, once that is planned. */
   mode: ReadMode | undefined;
   /** The sum over its slices. */
-  receipt: Receipt;
+  receipt: Receipt = { expected: 0, read: 0, stored: 0 };
   /** Records delivered so far, for progress. */
-  received: number;
+  received = 0;
   /** Of these, records that were rejected. */
-  rejected: number;
+  rejected = 0;
   /** What the source has stated of the total so far, for progress. */
   announced: number | undefined;
 }
-
-export const newTally = (): Tally => ({
-  slices: 0,
-  requests: 0,
-  expected: 0,
-  received: 0,
-  rejected: 0,
-  announced: undefined,
-  mode: undefined,
-  receipt: { expected: 0, read: 0, stored: 0 },
-});
 
 /** Adds the receipt of a slice that was read to its end. */
 export function tallySlice(tally: Tally, { expected, read, stored }: Receipt): void {
@@ -128,7 +117,7 @@ export interface Problem {
  */
 export async function inRun(run: Run, stream: Stream, work: (of: StreamRun) => Promise<Problem | undefined>) {
   const started = performance.now();
-  const of = { ...run, stream, tally: newTally() };
+  const of = { ...run, stream, tally: new Tally() };
   run.deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
   try {
     await withRetry(() => beginStream(run.db, run, stream.name));

@@ -222,8 +222,7 @@ export async function endSlice(
   runId: string,
   end: SliceEnd | { readonly status: 'failed' | 'absent'; readonly code: string; readonly message: string },
 ): Promise<void> {
-  const nothing = { expected: null, read: null, stored: null, passes: null, code: null, message: null };
-  const row = { ...nothing, ...end };
+  const row = { expected: null, read: null, stored: null, passes: null, code: null, message: null, ...end };
   await sql`update ops.slices set status = ${row.status}, expected = ${row.expected}, read = ${row.read},
       stored = ${row.stored}, passes = ${row.passes}, error_code = ${row.code}, error_message = ${row.message},
       run_id = ${runId}::bigint, finished_at = now()

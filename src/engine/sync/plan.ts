@@ -22,6 +22,9 @@ export interface SyncRequest {
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
 }
 
+/** The same as it is asked for, of these streams; without names of all. */
+export type SyncOptions = Partial<SyncRequest> & { readonly streams?: readonly string[] };
+
 /** What the warehouse and the source state of a stream now. */
 interface StreamProgress {
   /** What was last completed. */

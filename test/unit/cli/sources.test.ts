@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AuthFailed } from '../../../src/core/errors.ts';
 import { outboundOf } from '../../../src/runs/after.ts';
 import type { ProgramSettings } from '../../../src/runs/assemble.ts';
-import { isReconcileDue } from '../../../src/runs/nightly.ts';
+import { nextPart } from '../../../src/runs/nightly.ts';
 import { openSource } from '../../../src/runs/pipelines.ts';
 import { configOf } from '../../support/config.ts';
 import { forwardProxy } from '../../support/forward-proxy.ts';
@@ -74,7 +74,8 @@ describe('the reconcile that nightly runs', () => {
         ('tracker', 1, 'reconcile', 'succeeded', $1, 1, now())`,
       [{ streams }],
     );
-    const [tracker] = configOf({}, import.meta.dirname).pipelines;
-    expect(await isReconcileDue(database.warehouse, tracker as NonNullable<typeof tracker>)).toBe(isDue);
+    const ask = { pipeline: 'tracker', does: 'sync' } as const;
+    const next = await nextPart(database.warehouse, configOf({}, import.meta.dirname), ask);
+    expect(next).toEqual(isDue ? { pipeline: 'tracker', does: 'reconcile' } : undefined);
   });
 });

@@ -15,7 +15,7 @@ import type {
 } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
 import type { RunDeps } from '../../../src/engine/context/deps.ts';
-import { backfill, sync } from '../../../src/engine/sync.ts';
+import { sync } from '../../../src/engine/sync.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { plainTable } from '../../support/plain-table.ts';
 
@@ -121,7 +121,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     asked: [],
     notes: [],
     run: (options = {}) => sync(deps(), options),
-    backfill: (from, to) => backfill(deps(), { from: at(from), to: at(to), streams: ['facts'] }),
+    backfill: (from, to) => sync(deps(), { window: { from: at(from), to: at(to) }, streams: ['facts'] }),
   };
   const reading = (all: readonly Json[]) => ({
     pages: inPages(all, pageSize),

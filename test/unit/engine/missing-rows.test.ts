@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/issue-tables.ts';
-import { newTally } from '../../../src/engine/context/run-context.ts';
+import { Tally } from '../../../src/engine/context/run-context.ts';
 import { lackingBefore } from '../../../src/engine/reconcile/missing-rows.ts';
 import { type Reconciling, readIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { kyselyOn } from '../../../src/load/session.ts';
@@ -23,7 +23,7 @@ afterAll(() => database.drop());
 test('finds what is not in a table of which the server has no statistics, and reads that table once', async () => {
   const client = await database.warehouse.pool.connect();
   const stream = { table: issues, name: 'issues' };
-  const of = { sourceId: 1, stream, tally: newTally(), signal: new AbortController().signal };
+  const of = { sourceId: 1, stream, tally: new Tally(), signal: new AbortController().signal };
   const reconciling = { ...of, own: kyselyOn(client) } as unknown as Reconciling;
   try {
     const rowsRead = async (): Promise<number> => {
