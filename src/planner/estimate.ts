@@ -1,5 +1,5 @@
 /** What reading a stream will cost, from what it cost before. */
-import type { Cost, StreamSize } from '../core/run.ts';
+import type { Cost, ReadMode, StreamSize } from '../core/run.ts';
 import type { Past } from './history.ts';
 
 /**
@@ -23,7 +23,10 @@ function unitOf({ by, mode, records, requests }: StreamSize, past: Past) {
 
 /** Undefined where the stream was never read in this mode. */
 export function estimateOf(size: StreamSize, history: readonly Past[]): Cost | undefined {
-  const past = history.find(({ stream, mode }) => stream === size.stream && mode === size.mode);
+  const inMode = (wanted: ReadMode) =>
+    history.find(({ stream, mode }) => stream === size.stream && mode === wanted);
+  // A window is read as everything is.
+  const past = inMode(size.mode) ?? (size.mode === 'backfill' ? inMode('full') : undefined);
   if (past === undefined) return undefined;
   const unit = unitOf(size, past);
   const { slices, records = 0, requests: expected = 0 } = size;

@@ -6,8 +6,10 @@ import { shippedPipelines } from '../../src/config/pipeline-files.ts';
 import type { Connector } from '../../src/connectors/connector.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { pastRunsOf } from '../../src/planner/history.ts';
-import { planNight, type Tonight } from '../../src/planner/night.ts';
+import { leastSeconds, planNight, type Tonight } from '../../src/planner/night.ts';
+import type { Ask } from '../../src/runs/ask.ts';
 import { execute, planOf, withDeps } from '../../src/runs/run.ts';
+import { openAdsRig } from '../support/ads-rig.ts';
 import { testDatabase } from '../support/postgres.ts';
 import { testRig } from '../support/rig.ts';
 
@@ -24,6 +26,31 @@ test('requests are kept by stream, and add up to those of the run but for the fi
   expect(requests - sum).toBeLessThanOrEqual(8);
   expect(streams.find(({ stream }) => stream === 'issues')?.mode).toBe('incremental');
   expect(streams.find(({ stream }) => stream === 'projects')?.mode).toBe('list');
+});
+
+test('the preview of a backfill has the requests and hours that a plan has for the same window', async () => {
+  const rig = await openAdsRig(
+    { accounts: 2, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 20 },
+    { reportRequestsPerSecond: 50 },
+  );
+  onTestFinished(() => rig.close());
+  await rig.sync({ streams: ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] });
+  const plan = (ask: Omit<Ask, 'pipeline'>) =>
+    rig.during((deps) => planOf({ pipeline: 'ads', ...ask }, deps));
+  const costs = (streams: Awaited<ReturnType<typeof plan>>) =>
+    streams.map(({ stream, from, to, requests, seconds }) => ({ stream, from, to, requests, seconds }));
+  // Nothing was read of any day: the night reads all. Later only a full sync does.
+  for (const does of ['sync', 'full'] as const) {
+    const night = (await plan({ does })).filter(({ by }) => by === 'days');
+    const window = { from: new Date('2015-01-01'), to: new Date('2100-01-01') };
+    const preview = await plan({ does: 'backfill', window });
+    expect(costs(preview)).toEqual(costs(night));
+    expect(leastSeconds(preview)).toBe(leastSeconds(night));
+    expect(leastSeconds(night)).toBeGreaterThan(0);
+    const basis = does === 'sync' ? 'counts' : 'past runs';
+    expect(new Set(preview.map((stream) => stream.basis))).toEqual(new Set([basis]));
+    await rig.sync();
+  }
 });
 
 test('after three nights the requests of the fourth are known within 25 %', async () => {
