@@ -2,7 +2,7 @@
 import type { Configurable, SourceOf } from '../config/pipeline.ts';
 import { type GivenOf, type Settings, setting, type ValuesOf } from '../config/settings.ts';
 import type { Engine } from '../core/dag-engine.ts';
-import type { Observe, ReadingOptions } from '../core/run.ts';
+import type { Observe, ReadingOptions, TurnBudget } from '../core/run.ts';
 import type { Http, Preflight, Source, Stream } from '../core/stream.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import type { Vault } from '../core/vault.ts';
@@ -56,7 +56,7 @@ export interface Opened {
 /** Settings that every connector has; one may declare them anew with other defaults. */
 const common = {
   exclude: setting.list('streams to leave out, or single owners of them (boards:7), separated by commas'),
-  rotate: setting.list('streams read owner by owner in turn, with requests a run: insight_reports:18000'),
+  rotate: setting.list('streams read in turn, with requests (insight_reports:18000) or minutes (:90m) a run'),
   // Fast enough for a source that answers within 50 ms, and below the limits that vendors publish.
   concurrency: setting.integer('requests at once', 1, 64).default(8),
   requestsPerSecond: setting.rate('requests a second at most; 0: as many as the server allows').default(0),
@@ -109,9 +109,10 @@ export function defineConnector<const S extends Settings>(
 
 type SettingValues = Readonly<Record<string, unknown>>;
 
-const rotationIn = (entry: string) => {
-  const [stream = '', requests] = entry.split(':', 2);
-  return [stream, Number(requests)] as const;
+/** `insight_reports:18000` or `insight_reports:90m`; where it is neither, `most` is no number above zero. */
+const rotationIn = (entry: string): readonly [stream: string, turn: TurnBudget] => {
+  const [stream = '', most = ''] = entry.split(':', 2);
+  return [stream, { most: Number(most.replace(/m$/, '')), of: most.endsWith('m') ? 'minutes' : 'requests' }];
 };
 
 /** How the source of a configured pipeline is read. */

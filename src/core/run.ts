@@ -87,10 +87,16 @@ export interface StreamSize {
   readonly requests?: number | undefined;
   /** Requests a second that the source allows for streams like this one. */
   readonly perSecond?: number;
-  /** Requests after which a run leaves the other owners to the next one; absent: it reads all. */
-  readonly budget?: number | undefined;
+  /** What a run reads before it leaves the other owners to the next one; absent: it reads all. */
+  readonly turn?: TurnBudget | undefined;
   /** By whom it is read one at a time, e.g. 100 of `ads.ad_accounts`. */
   readonly owners?: { readonly count: number; readonly table: string };
+}
+
+/** After how many requests, or minutes of reading, a run begins no further owner of a stream. It finishes those that it began. */
+export interface TurnBudget {
+  readonly most: number;
+  readonly of: 'requests' | 'minutes';
 }
 
 /** What reading a stream costs. */
@@ -158,10 +164,16 @@ export type Observe = (event: RunEvent) => void;
 
 /** How a source is read. */
 export interface ReadingOptions {
-  /** Streams that runs leave out. */
+  /**
+   * Streams that are read only where they are named, with what is read owner by owner of them, and single owners
+   * that are never read (`boards:7`).
+   */
   readonly exclude: readonly string[];
-  /** Requests that a run may send for a stream before it leaves its other owners to the next one, by stream. */
-  readonly rotate: Readonly<Record<string, number>>;
+  /**
+   * What a run reads of a stream before it leaves its other owners to the next one, by stream. A run that reads
+   * everything again, or a window, leaves nothing out.
+   */
+  readonly rotate: Readonly<Record<string, TurnBudget>>;
   /** Slices that are read at once. */
   readonly concurrency: number;
   /** How far behind the watermark an incremental read begins. */

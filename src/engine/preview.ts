@@ -6,7 +6,7 @@ import type { WalkPlan } from './state/walk-state.ts';
 import { sliceOf } from './state/walk-state.ts';
 import { slicesOfDays } from './sync/cut.ts';
 import { ownersOf } from './sync/owners.ts';
-import { modeOf, type Planning, planOf, type SyncRequest, stateOf } from './sync/plan.ts';
+import { modeOf, type Planning, planOf, type SyncOptions, stateOf, turnOf } from './sync/plan.ts';
 
 /**
  * What a run would do for one stream. `slices`: partitions known now; windows are halved further while reading. `records`: where the source can say
@@ -28,7 +28,7 @@ const pageSize = 100;
  */
 export async function plan(
   deps: RunDeps,
-  { streams, full = false, window }: Partial<SyncRequest> & { readonly streams?: readonly string[] },
+  { streams, full = false, window }: SyncOptions,
 ): Promise<readonly PlannedStream[]> {
   // A source that was never read has no id, and 0 is the id of none.
   const { signal, source, warehouse } = deps;
@@ -61,7 +61,7 @@ async function sizeOf(planning: Planning, { kind, window }: WalkPlan) {
     slices: owners.length,
     ...(partitions && { owners: { count: owners.length, table: partitions.table } }),
     ...(perSecond > 0 && { perSecond }),
-    ...(kind !== 'backfill' && !planning.request.full && { budget: planning.deps.rotate?.[stream.name] }),
+    turn: turnOf(planning),
   };
   if (windows !== undefined) {
     const records = window && (await windows.count({ window }, signal));

@@ -38,18 +38,18 @@ export function estimateOf(size: StreamSize, history: readonly Past[]): Cost | u
 /** The stream with requests and seconds: from past runs, else from the counts of its source. */
 export function estimated<S extends StreamSize>(size: S, history: readonly Past[]): Estimated<S> {
   const cost = estimateOf(size, history);
-  const all = cost?.requests ?? size.requests;
-  if (all === undefined) return size;
-  const { budget = all } = size;
-  const requests = Math.min(all, budget);
-  const least = size.perSecond ? requests / size.perSecond : undefined;
-  const paced = cost && all > 0 ? (cost.seconds * requests) / all : undefined;
-  const seconds = paced === undefined ? least : Math.max(paced, least ?? 0);
+  const requests = cost?.requests ?? size.requests;
+  if (requests === undefined) return size;
+  const least = size.perSecond && requests / size.perSecond;
+  const seconds = cost ? Math.max(cost.seconds, least ?? 0) : least;
+  const { most = Number.POSITIVE_INFINITY, of = 'requests' } = size.turn ?? {};
+  const whole = { requests, minutes: (seconds ?? 0) / 60 }[of];
+  const share = Math.min(1, most / whole);
   return {
     ...size,
-    requests,
-    ...(seconds !== undefined && { seconds }),
-    ...(all > budget && { nights: Math.ceil(all / budget) }),
+    requests: Math.round(requests * share),
+    ...(seconds !== undefined && { seconds: seconds * share }),
+    ...(share < 1 && { nights: Math.ceil(whole / most) }),
     basis: cost ? 'past runs' : 'counts',
   };
 }

@@ -149,10 +149,11 @@ export async function openSource(
     const { exclude, rotate } = readingOf(found.connector, values);
     const variable = found.nameOf('exclude');
     const turns = source.streams.flatMap((stream) => (canRotate(stream) ? [stream.name] : []));
-    for (const [name, requests] of Object.entries(rotate)) {
+    for (const [name, { most }] of Object.entries(rotate)) {
       const setting = found.nameOf('rotate');
       if (!turns.includes(name)) unknown(`stream for ${setting}:`, name, turns);
-      if (!(requests >= 1)) throw new Misconfigured(`${setting}: write ${name}:1000, the requests of a run`);
+      const form = `write ${name}:1000, the requests of a run, or ${name}:90m, its minutes`;
+      if (!(most >= 1)) throw new Misconfigured(`${setting}: ${form}`);
     }
     const all = source.streams.map(({ name }) => name);
     for (const entry of exclude) {

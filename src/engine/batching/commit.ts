@@ -2,6 +2,7 @@
  * Commits a batch with what belongs to it: the receipt of its slice, the end of its walk, the run's counters.
  */
 
+import type { TurnBudget } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Batch } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
@@ -24,8 +25,8 @@ export interface WalkRun extends StreamRun {
   readonly resolves: boolean;
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
-  /** Requests after which slices are left to the next run; absent: none is. */
-  readonly budget?: number | undefined;
+  /** What is read before slices are left to the next run; absent: none is. */
+  readonly turn?: TurnBudget | undefined;
   readonly nestedLists: NestedLists;
   /** Slices of the walk that are not read to their end; `ending`: those of them that only wait for their commit. */
   readonly unread: { count: number; ending: number };

@@ -6,24 +6,17 @@ import type { Partition, Source, Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 
+/** Absent: nothing is left out, and no stream is read in turn. */
+type Omissible = 'exclude' | 'rotate';
+
 /** What a run is given by `main.ts`: everything it needs, nothing it could look up by itself. */
-export interface RunDeps extends Omit<ReadingOptions, 'exclude' | 'rotate'> {
+export interface RunDeps extends Omit<ReadingOptions, Omissible>, Partial<Pick<ReadingOptions, Omissible>> {
   readonly warehouse: Warehouse;
   readonly source: Source;
   readonly observe: Observe;
   readonly signal: AbortSignal;
   /** How long a run may take in all; absent: for ever. */
   readonly deadlineMs?: number;
-  /**
-   * Streams that are read only where they are named, with what is read owner by owner of them, and single owners
-   * that are never read (`boards:7`); absent: none.
-   */
-  readonly exclude?: readonly string[];
-  /**
-   * Requests that a run may send for a stream before it leaves its other owners to the next run, by stream. A run
-   * that reads everything again, or a window, leaves nothing out. Absent: no stream rotates.
-   */
-  readonly rotate?: Readonly<Record<string, number>>;
   /** The name of the setting that holds the excluded ones, for people: `TRACKER_EXCLUDE`. */
   readonly excludedBy?: string;
   readonly version: string;

@@ -1,6 +1,6 @@
 /** What is read of a stream now: everything, what is due since the last time, or the window of a backfill. */
 import { CompiledQuery, sql } from 'kysely';
-import type { ReadMode } from '../../core/run.ts';
+import type { ReadMode, TurnBudget } from '../../core/run.ts';
 import type { Days, Slice, Stream, Window, Windows } from '../../core/stream.ts';
 import { days as daysOf, earlier, hours, later, midnight, plusDays } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
@@ -203,8 +203,7 @@ async function lastRead(planning: Planning, back: number): Promise<Date | undefi
 /** A stream that is being synced by a plan. */
 interface Planned extends Syncing {
   readonly plan: WalkPlan;
-  /** Of a stream that rotates: requests after which its other owners are left to the next run. */
-  readonly budget?: number | undefined;
+  readonly turn?: TurnBudget | undefined;
   /** The walk that left owners to this run. */
   readonly begun?: Walk | undefined;
 }
@@ -213,9 +212,12 @@ interface Planned extends Syncing {
 export async function planStream(of: StreamRun, request: SyncRequest): Promise<Planned | undefined> {
   const syncing = { ...of, ...(await stateOf(of, of.stream)), request };
   const plan = await planOf(syncing);
-  const isPart = !request.full && request.window === undefined;
-  return plan && { ...syncing, plan, budget: isPart ? of.deps.rotate?.[of.stream.name] : undefined };
+  return plan && { ...syncing, plan, turn: turnOf(syncing) };
 }
+
+/** How much of a stream that rotates is read; undefined: all. */
+export const turnOf = ({ deps, stream, request }: Pick<Planning, 'deps' | 'stream' | 'request'>) =>
+  request.full || request.window ? undefined : deps.rotate?.[stream.name];
 
 /** Whether a walk began not long ago, by the source's clock: what it has read is still as it was. */
 const isRecent = (walk: Walk, { clock = new Date() }: Planned): boolean =>
@@ -283,13 +285,13 @@ function readOn(syncing: Planned, walk: Walk): Promise<Problem | undefined> {
  * again.
  */
 export async function syncList(syncing: Planned): Promise<Problem | undefined> {
-  const { plan, walks, budget } = syncing;
+  const { plan, walks, turn } = syncing;
   const isFull = plan.kind === 'full';
   const last = walks.findLast(({ isOpen }) => isOpen);
   const read = (await slicesOfEarlier(syncing, last)).filter(({ state }) => state === 'read');
   const wasRead = new Set(read.map(({ owner }) => owner));
   // Whether what an interrupted walk over all owners has read of some counts for this one.
-  const begun = budget === undefined ? undefined : last;
+  const begun = turn === undefined ? undefined : last;
   const counts = isFull && last?.kind === 'full' && (begun !== undefined || isRecent(last, syncing));
   const owners = await ownersOf(syncing, counts ? last.walkId : undefined);
   const left = owners.filter(({ owner }) => begun === undefined || !wasRead.has(owner));
@@ -334,7 +336,7 @@ export async function syncDays(syncing: Planned, days: Days): Promise<Problem | 
   const { plan, walks } = syncing;
   const owners = await ownersOf(syncing);
   const unfinished = walks.findLast((walk) => goesOn(walk, syncing));
-  if (syncing.budget !== undefined && unfinished !== undefined)
+  if (syncing.turn !== undefined && unfinished !== undefined)
     return goOnInTurn(syncing, days, unfinished, owners);
   const last = unfinished ?? walks.find(({ isOpen }) => !isOpen && plan.kind === 'incremental');
   const due = unfinished === undefined ? plan.window : await dueSince(syncing, days, unfinished);

@@ -2,6 +2,7 @@
 
 import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
+import { minutes } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkRun } from '../batching/commit.ts';
 import { NestedLists } from '../batching/nested-lists.ts';
@@ -50,6 +51,8 @@ class WalkReader {
   readonly #walking: WalkRun;
   /** Slices that are left to the next run. */
   left = 0;
+  /** When this run began the first slice of each owner (`performance.now()`), in this order. */
+  readonly #begun = new Map<string, number>();
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
 
@@ -81,16 +84,24 @@ class WalkReader {
     return [];
   }
 
-  /** Whether a slice is begun in this run: not where the stream has used up its requests. */
-  async #begins(walking: WalkRun, { slice, sliceId }: OpenSlice): Promise<boolean> {
-    const { stream, tally, budget = Number.POSITIVE_INFINITY } = walking;
-    const isSpent = () => Math.max(tally.requests, tally.expected) >= budget;
-    const expected = isSpent() ? 0 : await stream.requests?.(slice, sliceContext(walking, stream, sliceId));
+  /** Whether a slice is begun in this run: when its turn is over only of owners that were begun, of which there is one at least. */
+  async #begins(walking: WalkRun, { slice, sliceId, owner }: OpenSlice): Promise<boolean> {
+    const { stream, tally, turn } = walking;
+    const isLeft = (): boolean => {
+      const [since] = this.#begun.values();
+      if (turn === undefined || since === undefined || this.#begun.has(owner)) return false;
+      const sent = Math.max(tally.requests, tally.expected);
+      return { requests: sent, minutes: (performance.now() - since) / minutes(1) }[turn.of] >= turn.most;
+    };
+    const expected = isLeft() ? 0 : await stream.requests?.(slice, sliceContext(walking, stream, sliceId));
     // Others may have begun meanwhile.
-    const isLeft = isSpent();
-    if (isLeft) this.left += 1;
-    else tally.expected += expected ?? 1;
-    return !isLeft;
+    if (isLeft()) {
+      this.left += 1;
+      return false;
+    }
+    tally.expected += expected ?? 1;
+    this.#begun.set(owner, this.#begun.get(owner) ?? performance.now());
+    return true;
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */

@@ -118,9 +118,14 @@ describe('streams that are left out by configuration', () => {
 
 test.each([
   ['issues:500', 'there is no stream for TRACKER_ROTATE: “issues”'],
-  ['group_members', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
+  ['group_members', 'TRACKER_ROTATE: write group_members:1000, the requests of a run, or group_members:90m'],
   ['group_members:0', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
-])('a stream that rotates can, and says with how many requests: not %s', async (rotate, message) => {
-  const { code, out, err } = await run('check', '', rotate);
-  expect({ code, said: `${out}${err}`.includes(message) }).toEqual({ code: 2, said: true });
-});
+  ['group_members:0m', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
+  ['group_members:90h', 'TRACKER_ROTATE: write group_members:1000, the requests of a run'],
+])(
+  'a stream that rotates can, and says with how many requests or minutes: not %s',
+  async (rotate, message) => {
+    const { code, out, err } = await run('check', '', rotate);
+    expect({ code, said: `${out}${err}`.includes(message) }).toEqual({ code: 2, said: true });
+  },
+);

@@ -1,7 +1,7 @@
 /** A source of daily numbers in memory: owners, days, numbers that are restated. What the engine does with facts is tested against it. */
 
 import { sql } from 'kysely';
-import type { RunReport } from '../../../src/core/run.ts';
+import type { RunReport, TurnBudget } from '../../../src/core/run.ts';
 import type {
   Days,
   Json,
@@ -75,8 +75,10 @@ export interface Lab {
   answer: (slice: Slice, signal: AbortSignal) => void | Promise<void>;
   /** Every slice of facts that was read, as `owner from/to`. */
   readonly asked: string[];
-  /** Requests of facts that a run may send; a slice is one. Undefined: as many as it needs. */
-  budget?: number;
+  /** Slices that are read at once. */
+  concurrency: number;
+  /** What a run reads of facts, of which a slice is one request. Undefined: all. */
+  turn?: TurnBudget;
   readonly notes: string[];
   run(options?: { readonly full?: boolean }): Promise<RunReport>;
   backfill(from: string, to: string): Promise<RunReport>;
@@ -120,6 +122,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     answer: () => undefined,
     asked: [],
     notes: [],
+    concurrency: 3,
     run: (options = {}) => sync(deps(), options),
     backfill: (from, to) => sync(deps(), { window: { from: at(from), to: at(to) }, streams: ['facts'] }),
   };
@@ -218,13 +221,13 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       if (event.type === 'note') lab.notes.push(event.message);
     },
     signal: new AbortController().signal,
-    concurrency: 3,
+    concurrency: lab.concurrency,
     version: 'test',
     trigger: 'manual',
     lookbackMs: 0,
     createdWindowMs: 0,
     historyStart: at('2026-01-01'),
-    ...(lab.budget !== undefined && { rotate: { facts: lab.budget } }),
+    ...(lab.turn && { rotate: { facts: lab.turn } }),
   });
   return lab;
 }

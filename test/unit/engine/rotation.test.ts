@@ -1,5 +1,5 @@
-/** A stream that may send so many requests a run reads its owners in turn, and says so. */
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+/** A stream that has so many requests or minutes a run reads its owners in turn, and says so. */
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { streamStates } from '../../../src/queries/freshness.ts';
 import { openAdsRig } from '../../support/ads-rig.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   lab.facts = ids.flatMap((owner) =>
     days.map((day) => ({ owner, day, name: 'ad', spend: '1.5', clicks: 1 })),
   );
-  lab.budget = 2;
+  lab.turn = { most: 2, of: 'requests' };
 });
 afterEach(() => database.drop());
 
@@ -94,7 +94,7 @@ test('the watermark stays until every owner was read, and then is as old as the 
   const begun = await readOf('a', 'b');
   await night('07-01');
   expect((await coveredTo()).watermark).toBeUndefined();
-  lab.budget = 100;
+  lab.turn = { most: 100, of: 'requests' };
   await night('07-02');
   expect(await coveredTo()).toMatchObject({ watermark: '2026-06-30', freshness: 'fresh', reason: null });
   expect((await coveredTo()).at).toEqual(begun);
@@ -191,11 +191,66 @@ test('a run that reads everything again reads all owners, and ends the turn', as
   expect((await coveredTo()).watermark).toBe('2026-06-30');
 });
 
+/** Slices are read one after the other, and each takes so many minutes. */
+function eachTakes(minutes: number): void {
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  onTestFinished(() => clock.mockRestore());
+  lab.concurrency = 1;
+  lab.answer = () => {
+    passed += minutes * 60_000;
+  };
+}
+
+test('a run begins no further owner when it has read for its minutes, and finishes those that it began', async () => {
+  eachTakes(20);
+  lab.turn = { most: 30, of: 'minutes' };
+  const first = await night('06-30');
+  // Owner b is begun after 20 minutes, and takes until 40.
+  expect(first.read).toBe('ab');
+  expect(first.facts).toMatchObject({
+    status: 'ok',
+    reason: 'in turn: 3 of 5 parts left to the next runs; all are read within 3 runs like this one',
+  });
+  expect(await coveredTo()).toMatchObject({ watermark: undefined, freshness: 'never' });
+  const begun = await readOf('a', 'b');
+  expect((await night('07-01')).read).toBe('cd');
+  expect((await night('07-02')).read).toContain('e');
+  expect(await coveredTo()).toMatchObject({ watermark: '2026-06-30', freshness: 'fresh' });
+  expect((await coveredTo()).at).toEqual(begun);
+  // The next turn begins with the owner that was read longest ago.
+  expect((await night('07-03')).read).toBe('ab');
+  const promised = await rows(
+    `select freshness_promise_seconds::int as seconds from bi.data_freshness where stream = 'facts'`,
+  );
+  expect(promised).toEqual([{ seconds: (26 + 2 * 24) * 3_600 }]);
+});
+
+test.each(['minutes', 'requests'] as const)(
+  'a run reads one owner at least, all of its pieces, however few %s it has',
+  async (of) => {
+    const { owners, facts } = lab;
+    const inPieces = openLab(database.warehouse, { start: new Date('2026-06-01T00:00:00Z'), longest: 10 });
+    lab = Object.assign(inPieces, { owners, facts });
+    eachTakes(20);
+    lab.turn = { most: 1, of };
+    const { read, facts: report } = await night('06-30');
+    expect({ read, slices: report?.slices, asked: lab.asked.length }).toEqual({
+      read: 'a',
+      slices: 3,
+      asked: 3,
+    });
+    expect((await night('07-01')).read).toBe('b');
+  },
+);
+
 test('lists of owners are read in turn by what they need: insights of one account a night', async () => {
   const rig = await openAdsRig({ accounts: 3, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 5 });
   onTestFinished(() => rig.close());
   await rig.sync({ streams: ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] });
-  const run = () => rig.sync({ streams: ['insight_reports'] }, { deps: { rotate: { insight_reports: 1 } } });
+  const rotate = { insight_reports: { most: 1, of: 'requests' } } as const;
+  const run = () => rig.sync({ streams: ['insight_reports'] }, { deps: { rotate } });
   const accounts = async () => {
     const [{ n } = { n: 0 }] = await rig.rows<{ n: number }>(
       `select count(distinct ad_account_id)::int as n from ads.insight_states`,

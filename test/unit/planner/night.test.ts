@@ -55,9 +55,28 @@ test('parts of nightly that cannot run at once begin one after the other, and ma
 });
 
 test('a stream that reads its owners in turn needs its requests of a night, and says how many nights', () => {
-  const turn = { ...insightsOfMany, budget: 18_000 };
-  expect(estimated(turn, [])).toMatchObject({ requests: 18_000, seconds: 3_600, nights: 4 });
-  expect(planNight([tonight({ streams: [estimated(turn, [])] })], 2, 1)).toMatchObject({ fits: true });
+  const inTurn = { ...insightsOfMany, turn: { most: 18_000, of: 'requests' } } as const;
+  expect(estimated(inTurn, [])).toMatchObject({ requests: 18_000, seconds: 3_600, nights: 4 });
+  expect(planNight([tonight({ streams: [estimated(inTurn, [])] })], 2, 1)).toMatchObject({ fits: true });
+});
+
+test('a stream that reads its owners in turn by minutes needs what fits into them, and says how many nights', () => {
+  const inTurn = { ...insightsOfMany, turn: { most: 60, of: 'minutes' } } as const;
+  expect(estimated(inTurn, [])).toMatchObject({ requests: 18_000, seconds: 3_600, nights: 4 });
+  // At the pace of past runs 1,000 requests take 200 s.
+  expect(estimated(inTurn, [past])).toMatchObject({ requests: 1_000, seconds: 200 });
+  expect(estimated(inTurn, [past])).not.toHaveProperty('nights');
+  const quick = { ...inTurn, turn: { most: 1, of: 'minutes' } } as const;
+  expect(estimated(quick, [past])).toMatchObject({ requests: 300, seconds: 60, nights: 4 });
+});
+
+test('a window that was never read is estimated from how everything was read', () => {
+  const whole: Past = { ...past, mode: 'full', records: 2_000, requests: 50, seconds: 100, runs: 1 };
+  const window = { stream: 'insights', by: 'changes', mode: 'backfill', slices: 1, records: 1_000 } as const;
+  expect(estimated(window, [whole])).toMatchObject({ requests: 25, seconds: 50, basis: 'past runs' });
+  expect(estimated({ ...window, mode: 'full' }, [whole])).toMatchObject({ requests: 25, seconds: 50 });
+  const own: Past = { ...whole, mode: 'backfill', requests: 80 };
+  expect(estimated(window, [whole, own])).toMatchObject({ requests: 40 });
 });
 
 test('what past runs needed counts more than what the source lets expect, and grows with the owners', () => {
