@@ -15,6 +15,7 @@ import { lender } from '../runs/assemble.ts';
 import { nextPart } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { execute, planOf, withDeps } from '../runs/run.ts';
+import { longestFirst } from '../runs/waiting.ts';
 import type { Context, Sink, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type OutputBlock, print, styleOf, toJson } from './output.ts';
@@ -51,14 +52,15 @@ async function runAsks(
   { stream, dryRun, jobs }: RunFlags,
   what: Pick<Ask, 'does' | 'window'>,
 ): Promise<number> {
-  const asks = (await lookup.choose(context, pipelines, stream)).map((chosen) => ({ ...chosen, ...what }));
+  const chosen = (await lookup.choose(context, pipelines, stream)).map((each) => ({ ...each, ...what }));
   const { parts, warn } = context;
   const config = await parts.config();
-  // Without names it is a night: reconciles that are due follow, and what follows the whole.
+  // Without names it is a night: what waited longest goes first, reconciles that are due follow, and what follows the whole.
   const isNight = pipelines.length === 0 && stream === undefined;
   const next = isNight ? async (ask: Ask) => nextPart(await parts.warehouse(), config, ask) : undefined;
-  if (dryRun) return showPlan(context, asks);
-  const shared = asks.length > 1 ? await lookup.current(context) : undefined;
+  const shared = chosen.length > 1 ? await lookup.current(context) : undefined;
+  const asks = shared && isNight ? await longestFirst(shared.db, chosen) : chosen;
+  if (dryRun) return showPlan(context, asks, next);
   const lend = shared && lender(parts, config, shared);
   const run = (ask: Ask, progress: ProgressOutput): Promise<number> =>
     lend?.((own) => runOne({ ...context, parts: { ...parts, warehouse: async () => own } }, ask, progress)) ??
@@ -203,8 +205,8 @@ export function outcomeOf(report: RunReport): string {
   return outcome({ ...report, receipt: { read } });
 }
 
-/** Prints what runs would read. */
-async function showPlan(context: Context, asks: readonly Ask[]): Promise<number> {
+/** Prints what runs would read, and the reconciles that would follow them. */
+async function showPlan(context: Context, asks: readonly Ask[], next: Running<Ask>['next']): Promise<number> {
   const { parts, quiet, json } = context;
   const config = await parts.config();
   const plans = [];
@@ -212,12 +214,16 @@ async function showPlan(context: Context, asks: readonly Ask[]): Promise<number>
     const { pipeline } = ask;
     const progress = await openProgress({ ...context, quiet: quiet || json, json: false }, { config });
     const planned = withDeps(context, pipeline, progress, (deps) => planOf(ask, deps));
-    plans.push({ pipeline, streams: await planned.finally(progress.end) });
+    const streams = await planned.finally(progress.end);
+    plans.push({ pipeline, streams, followedBy: (await next?.(ask))?.does ?? null });
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
   const reasons = rows.flatMap(({ pipeline, stream, why }) =>
     why === undefined ? [] : [`${pipeline}.${stream}: everything is read again: ${why}`],
   );
-  const keys = 'pipeline.stream mode from to slices records requests';
-  return print(context, { plan: plans }, [{ rows, keys }, ...reasons]);
+  const following = plans.flatMap(({ pipeline, followedBy }) =>
+    followedBy ? [`${pipeline}: its ${followedBy} is due and would follow`] : [],
+  );
+  const keys = 'pipeline.stream mode from to slices records requests seconds';
+  return print(context, { plan: plans }, [{ rows, keys }, ...reasons, ...following]);
 }

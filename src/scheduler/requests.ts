@@ -10,6 +10,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import { type Db, query } from '../queries/db.ts';
 import type { Ask, EndedRequest } from '../runs/ask.ts';
+import { lastSuccess } from '../runs/waiting.ts';
 import { mostAttempts, type Queue, type QueueJob, queueName, queueSchema, type Trx } from './queue.ts';
 import { append } from './request-log.ts';
 import { Conflict, type DagRun, NotFound, paramsOf, runIds, type Step } from './run-request.ts';
@@ -28,13 +29,8 @@ export async function lockQueue(trx: Db): Promise<void> {
  * What waited longest goes first: the larger, the older is the last run of the pipeline that succeeded. What a person asked for comes before
  * all that.
  */
-async function priorityOf(trx: Trx, { ask, trigger, partOf }: Prioritized): Promise<number> {
-  if (trigger === 'api' && !partOf) return 1;
-  const [last] = await query(trx)<{ seconds: number }>`
-    select coalesce(extract(epoch from max(finished_at)), 0)::int as seconds
-    from ops.runs where pipeline = ${ask.pipeline} and status = 'succeeded'`;
-  return -(last?.seconds ?? 0);
-}
+const priorityOf = async (trx: Trx, { ask, trigger, partOf }: Prioritized): Promise<number> =>
+  trigger === 'api' && !partOf ? 1 : -(await lastSuccess(trx, ask.pipeline));
 
 type Prioritized = Pick<NewRequest, 'ask' | 'trigger' | 'partOf'>;
 

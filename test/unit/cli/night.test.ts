@@ -109,6 +109,32 @@ test('a reconcile that is due follows its pipeline and settles what was deleted;
   expect(handoffs).toEqual(['lyon_report', 'night_report']);
 });
 
+test('what waited longest goes first, and a plan names the reconciles that would follow', async () => {
+  const order = async (words: string): Promise<readonly string[]> => {
+    const { out } = await tidemark(words, { env });
+    return JSON.parse(out).plan.map(({ pipeline }: { pipeline: string }) => pipeline);
+  };
+  // lyon succeeded two days before the others, berlin a day.
+  for (const [name, days] of [
+    ['berlin', 1],
+    ['lyon', 2],
+  ])
+    await query(
+      `update ops.runs set finished_at = finished_at - interval '${days} days' where pipeline = '${name}'`,
+    );
+  expect(await order('sync --dry-run --json')).toEqual(['lyon', 'berlin', 'apart']);
+  expect(await order('sync berlin lyon --dry-run --json')).toEqual(['berlin', 'lyon']);
+  const ran = async () => (await sync('--jobs 1')).runs.slice(-3).map((run) => run.split(' ')[0]);
+  expect(await ran()).toEqual(['lyon', 'berlin', 'apart']);
+  await aMonthPasses();
+  const { out } = await tidemark('sync --dry-run', { env });
+  for (const name of ['berlin', 'lyon'])
+    expect(out).toContain(`${name}: its reconcile is due and would follow\n`);
+  expect(out).not.toContain('apart: its');
+  expect((await sync('berlin --dry-run')).out).not.toContain('would follow');
+  expect((await sync()).runs).toHaveLength(5);
+});
+
 test('where no reconcile is due none runs; named pipelines and streams are no night', async () => {
   await query('delete from ops.handoffs');
   const before = (await query('select run_id from ops.runs')).length;
