@@ -119,17 +119,22 @@ interface Running<T> {
 }
 
 /**
- * Runs each, and what follows it. A pipeline that fails does not keep the others from running. `code`: the exit code of all together; `whole`:
- * names of the pipelines whose runs all succeeded.
+ * Runs each, and what follows it; of one site as many at once as `TIDEMARK_JOBS_PER_SITE` says. A pipeline that fails does not keep the others
+ * from running. `code`: the exit code of all together; `whole`: names of the pipelines whose runs all succeeded.
  */
 async function runEach<T extends lookup.Chosen>(
   context: Context,
   chosen: readonly T[],
   { run, next, jobs = 1 }: Running<T>,
 ) {
-  const { signal, received, parts } = context;
-  const progress = await openProgress(context, { config: await parts.config() });
+  const { signal, received, parts, version } = context;
+  const config = await parts.config();
+  const progress = await openProgress(context, { config });
   const limit = pLimit(jobs);
+  // Of a source that cannot be opened its run says why.
+  const streamsOf = ({ pipeline }: T) => lookup.streamsOf(pipeline, config, version).catch(() => []);
+  const sites = (await Promise.all(chosen.map(streamsOf))).map(([stream]) => stream?.site);
+  const places = new Map(sites.map((site) => [site, pLimit(config.server.jobsPerSite)]));
   /** Undefined: a signal kept it from beginning. */
   const codesOf = async (each: T): Promise<readonly (number | undefined)[]> => {
     if (signal.aborted) return [undefined];
@@ -142,7 +147,8 @@ async function runEach<T extends lookup.Chosen>(
       return [progress.aside(() => report(error, context, received(), each.pipeline))];
     }
   };
-  const running = chosen.map((each) => limit(codesOf, each));
+  // A pipeline that waits for a place of its site holds none of the others.
+  const running = chosen.map((each, at) => (places.get(sites[at]) ?? pLimit(1))(() => limit(codesOf, each)));
   await Promise.allSettled(running);
   progress.end();
   const codes = await Promise.all(running);

@@ -6,7 +6,7 @@ import { delay } from '../../../simulators/shared/faults.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 import { ask, operate, post } from '../server/api/api.ts';
-import { begin, nowhere } from './command.ts';
+import { begin, nowhere, tidemark } from './command.ts';
 
 /** Three pipelines of one site, which is slow, and one of another. */
 const sites = { north: 'shared', south: 'shared', west: 'shared', alone: 'own' } as const;
@@ -71,4 +71,26 @@ test('two pipelines of a slow site run, the third waits, and that of another sit
   expect(await night()).toMatchObject({ status: 'succeeded', parts: { succeeded: 4 } });
   for (const { kill } of serving) kill('SIGTERM');
   for (const { ended, err } of serving) expect((await ended).code, err()).toBe(0);
+});
+
+test('sync runs two pipelines of a site at once, whatever --jobs says, and leaves the other places to other sites', async () => {
+  const slow = servers.shared.script.at({ times: Number.POSITIVE_INFINITY }, delay(500));
+  const { code, out } = await tidemark('sync --jobs 4 --json', { env });
+  slow.cancel();
+  expect([code, slow.fired > 0]).toEqual([0, true]);
+  const events = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const runs = events.filter(({ type }) => type === 'run.started' || type === 'run.finished');
+  let running = 0;
+  const counts = runs.map(({ type, pipeline }) => {
+    if (pipeline !== 'alone') running += type === 'run.started' ? 1 : -1;
+    return running;
+  });
+  expect({ most: Math.max(...counts), left: running }).toEqual({ most: 2, left: 0 });
+  const at = (type: string, wanted: string) =>
+    runs.findIndex((run) => run.type === type && run.pipeline === wanted);
+  const begun = Object.keys(sites).map((name) => at('run.started', name));
+  expect(at('run.finished', 'alone')).toBeLessThan(Math.max(...begun));
 });
