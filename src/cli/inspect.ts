@@ -25,15 +25,17 @@ export const status: Verb = async (context) => {
   const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
   const fresh = streams.length > 0 && !isOld;
   const rejected = streams.reduce((sum, { openRejects }) => sum + openRejects, 0);
+  const nights = await history.lastNight(db);
   const rows = inOrder(streams).map((each) => ({
     ...each,
     lastRun: each.last && `${each.last.runId} ${each.last.status}`,
     receipt: each.last?.receipt ?? null,
   }));
-  return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
+  return print(context, { sentence, fresh, lastRun: last[0] ?? null, night: nights[0] ?? null, streams }, [
     out.paint(tone === 'warn' ? 'yellow' : 'bold', escaped(sentence)),
     ...history.complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
     rejected > 0 && `${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`,
+    { title: 'Last night', rows: nights, keys: 'runId status parts startedAt seconds timing error' },
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
   ]);
 };

@@ -110,7 +110,7 @@ function objectText(key: string, value: FieldValues): string {
   if (key === 'error') return String(message);
   if (key === 'rows')
     return `${exact === false ? '~' : ''}${count(Number(live))}${Number(deleted) > 0 ? `, ${count(Number(deleted))} deleted` : ''}`;
-  if (key !== 'partition') return toJson(value);
+  if (key !== 'partition' && key !== 'parts') return toJson(value);
   return Object.entries(members)
     .map(([name, each]) => `${name} ${each}`)
     .join(', ');

@@ -81,6 +81,20 @@ export const runs = (db: Db, { pipeline, night, kinds, status, before, limit }: 
   return selectRuns(db, sql`${fits} order by r.started_at desc, coalesce(r.run_id, 0) desc limit ${limit}`);
 };
 
+/** What a night has besides: how many of its parts have each status, and whether a pipeline of it was later than promised. */
+type NightParts = { readonly parts: object | null; readonly timing: 'on time' | 'late' | null };
+
+/** The newest night, which may be running, as `ops.dag_run_list` and `bi.late_nights` have it; none before the first one. */
+export const lastNight = (db: Db) =>
+  selectRuns<RunLine & NightParts>(
+    db,
+    sql`r.id = (select dag_run_id from ops.dag_runs where pipeline = 'nightly' order by queued_at desc, dag_run_id desc limit 1)`,
+    sql`, (select parts from ops.dag_run_list where run_id = r.id) as parts, (
+      select case when bool_or(is_late) then 'late' when not bool_or(is_late) then 'on time' end
+      from bi.late_nights l join ops.dag_runs p on p.pipeline = l.source where p.part_of = r.id
+        and night_date = (r.started_at at time zone ops.reporting_time_zone())::date) as timing`,
+  );
+
 /** The newest of all runs, and of each pipeline the newest that ended of every stream, of its deletions and of a part. */
 export const recentRuns = (db: Db): Promise<readonly RunLine[]> =>
   selectRuns(
@@ -119,6 +133,7 @@ export async function run(db: Db, runId: string): Promise<RunDetail | undefined>
   const [found] = await selectRuns<RunDetailRow>(db, sql`r.run_id = ${runId}::bigint`, more);
   if (!found) return undefined;
   const request = await requestOfRun(db, runId);
+  const keys = [runId, request?.runId, request?.partOf].filter((key) => typeof key === 'string');
   return {
     ...found,
     streams: await streamsOf(db, runId),
@@ -130,7 +145,6 @@ export async function run(db: Db, runId: string): Promise<RunDetail | undefined>
 /** The request a run came from, and the night that it is a part of; undefined for a run that was not queued. */
 export async function requestOfRun(db: Db, runId: string) {
   const [found] = await query(db)<{ pipeline: string; runId: string; partOf: string | null }>`
-  const keys = [runId, request?.runId, request?.partOf].filter((key) => typeof key === 'string');
     select d.pipeline, d.dag_run_id as run_id, d.part_of from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
     where l.run_id = ${runId}::bigint`;
   return found;

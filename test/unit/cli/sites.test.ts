@@ -90,6 +90,9 @@ test('one nightly reads three sites into one warehouse, each with its own state;
   await until('plant is read', isOver('plant'), 120_000);
   expect(await parts()).toContainEqual({ pipeline: 'web', status: 'running' });
   expect(slow.fired).toBeGreaterThan(0);
+  const { night } = JSON.parse((await run('status --json')).out);
+  expect(night).toMatchObject({ status: 'running', parts: (await status()).run.parts, timing: 'on time' });
+  expect(night.parts).toEqual({ running: 1, succeeded: 2 });
   slow.cancel();
   await until('nightly is over', async () => (await status()).finishedAt !== null, 120_000);
   const { run: request, receipts, steps } = await status();
@@ -124,7 +127,7 @@ test('one nightly reads three sites into one warehouse, each with its own state;
   );
 });
 
-test('runs shows the night once, as the sum of its parts, and the parts of a night or of a pipeline by name', async () => {
+test('runs and status show the night once, as the sum of its parts, and runs the parts of a night or of a pipeline by name', async () => {
   const runsOf = async (words: string) => JSON.parse((await run(`runs --json ${words}`.trim())).out).runs;
   const [night, ...others] = await runsOf('');
   expect(others).toEqual([]);
@@ -135,6 +138,11 @@ test('runs shows the night once, as the sum of its parts, and the parts of a nig
     status: 'succeeded',
     counts: { received },
   });
+  const summed = { ...night, parts: { succeeded: 3 }, timing: 'on time' };
+  expect(JSON.parse((await run('status --json')).out).night).toEqual(summed);
+  expect((await run('status')).out).toMatch(
+    /\nLast night\nRUN +STATUS +PARTS +STARTED +DURATION +TIMING +ERROR\nnightly-sync-\S+ +succeeded +succeeded 3 +\S.* on time\n/,
+  );
   const parts = await runsOf(night.runId);
   expect(new Set(parts.map(({ pipeline }: { pipeline: string }) => pipeline))).toEqual(new Set(names));
   expect(await runsOf('--pipeline web')).toMatchObject([{ pipeline: 'web', status: 'succeeded' }]);
