@@ -6,7 +6,7 @@ import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
 import { checkHealth } from '../outbound/outbound.ts';
 import { handOverNight, outboundOf } from '../runs/after.ts';
-import { lender, type ProgramSettings } from '../runs/assemble.ts';
+import { lackOfConnections, lender, ownConnections, type ProgramSettings } from '../runs/assemble.ts';
 import { openRunner } from '../runs/nightly.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { openControl } from '../scheduler/control.ts';
@@ -21,9 +21,6 @@ import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
 import { openProgress } from './progress.ts';
 import { listenError } from './setup.ts';
-
-/** Connections for the queue (one of them listens for new jobs), the API and the pages. Runs have their own. */
-const ownConnections = 9;
 
 /** Their statements are small: one that takes longer means that the warehouse is cut off. */
 const statementTimeoutMs = seconds(20);
@@ -42,6 +39,8 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const trouble = (what: string, error?: unknown): void =>
     ending.signal.aborted ? undefined : warn(what, error);
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context), catalogueOf(config, version)]);
+  const lacking = await lackOfConnections(warehouse, config);
+  if (lacking !== undefined) warn(lacking);
   const progress = await openProgress(context, { config, live: false });
   const lend = lender(parts, config, warehouse);
   const outbound = outboundOf(warehouse, config);

@@ -5,6 +5,7 @@ import { plural } from '../core/format.ts';
 import { endsSoon } from '../core/token-end.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import { excludedOf } from '../engine/context/deps.ts';
+import { lackOfConnections } from '../runs/assemble.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { type Context, untilStopped, type Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
@@ -159,7 +160,8 @@ async function askWarehouse({ parts }: Context): Promise<CheckResult> {
   const { address, pool, line } = warehouse;
   const { sharesSessions } = await import('../warehouse/connect.ts');
   if (await sharesSessions(warehouse)) throw new Misconfigured(`${address}: ${ofPooler}`);
-  const missing = await lookup.pendingSteps(warehouse, await parts.config());
+  const config = await parts.config();
+  const missing = await lookup.pendingSteps(warehouse, config);
   const lease = `insert into ops.leases (pipeline) values ('check')`;
   const write = missing.length > 0 ? 'create schema tidemark_check' : lease;
   const client = await pool.connect();
@@ -170,8 +172,8 @@ async function askWarehouse({ parts }: Context): Promise<CheckResult> {
     for (const statement of ['begin', write, 'rollback']) await client.query(statement);
     const steps = `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`;
     const schema = missing.length === 0 ? 'schema up to date' : steps;
-    const room = await freeSpace(await parts.embedded());
-    return { facts: [address, `${rows[0]?.about}, may write`, `primary, ${line}`, schema, ...room] };
+    const more = [await lackOfConnections(warehouse, config), await freeSpace(await parts.embedded())];
+    return { facts: [address, `${rows[0]?.about}, may write`, `primary, ${line}`, schema, ...more] };
   } catch (cause) {
     const { DatabaseError } = await import('pg');
     if (!(cause instanceof DatabaseError)) throw cause;
@@ -186,10 +188,10 @@ async function askWarehouse({ parts }: Context): Promise<CheckResult> {
 }
 
 /** What is free where an embedded server keeps its data. No role may ask a Postgres for it, so of others nothing is said. */
-async function freeSpace(embedded: Embedded | undefined): Promise<readonly string[]> {
-  if (embedded === undefined) return [];
+async function freeSpace(embedded: Embedded | undefined): Promise<string | undefined> {
+  if (embedded === undefined) return undefined;
   const { bavail, bsize } = await fs.statfs(embedded.data);
-  return [`${((bavail * bsize) / 1e9).toFixed(1)} GB free for ${embedded.data}`];
+  return `${((bavail * bsize) / 1e9).toFixed(1)} GB free for ${embedded.data}`;
 }
 
 /** What to do about transaction pooling. */

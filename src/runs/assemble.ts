@@ -92,6 +92,23 @@ export function assemble(
 const connectionsOf = (pipelines: ProgramSettings['pipelines']): number =>
   connectionsFor(Math.max(4, ...pipelines.map(({ values }) => Number(values?.concurrency ?? 0))));
 
+/** Connections of a `serve` for the queue (one of them listens for new jobs), the API and the pages. Runs have their own. */
+export const ownConnections = 9;
+
+/** What to do where the runs of a `serve` may need more connections than the server has for it, for people; undefined: they fit. */
+export async function lackOfConnections({ pool }: Pick<Warehouse, 'pool'>, config: ProgramSettings) {
+  const { rows } = await pool.query<{ most: number }>(`
+    select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - coalesce(current_setting('reserved_connections', true)::int, 0) as most`);
+  const most = rows[0]?.most ?? 0;
+  const each = connectionsOf(config.pipelines);
+  const jobs = Math.min(config.server.jobs, config.pipelines.filter(({ values }) => values).length);
+  const needed = jobs * each + ownConnections;
+  const fitting = Math.max(1, Math.floor((most - ownConnections) / each));
+  if (needed <= most) return undefined;
+  return `serve may need ${needed} connections (${each} for each of ${jobs} runs at once, ${ownConnections} besides), and Postgres allows ${most}: lower TIDEMARK_JOBS to ${fitting}, or raise max_connections`;
+}
+
 /** Does work with connections that nothing else uses meanwhile. */
 export type Lend = <T>(work: (warehouse: Warehouse) => Promise<T>) => Promise<T>;
 
