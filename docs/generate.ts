@@ -1,6 +1,6 @@
 /**
- * Writes what the program itself knows into the docs: `npm run docs`. docs/streams.md and docs/openapi.json come from its declarations, docs/bi
- * and dbt from a warehouse that is made for it and removed, the figures of the README from the last bench.
+ * Writes what the program itself knows into the docs: `npm run docs`. docs/streams.md, docs/reference and docs/openapi.json come from its declarations,
+ * docs/bi and dbt from a warehouse that is made for it and removed, the figures of the README from the last bench.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -16,7 +16,9 @@ import { cookbookPage } from './bi/cookbook.ts';
 import { contractFiles } from './bi/files.ts';
 import { temporaryWarehouse } from './bi/warehouse.ts';
 import { withFigures } from './figures.ts';
+import { code, table } from './markdown.ts';
 import { openapiDocument } from './openapi.ts';
+import { referencePages } from './reference.ts';
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
 export const sources = (): readonly { readonly title: string; readonly source: Opened }[] => [
@@ -223,14 +225,9 @@ function declarationOf(of: Table): DeclaredTable {
   return found;
 }
 
-const table = (titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
-  [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`);
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-const code = (text: string): string => `\`${text}\``;
-
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
+  for (const [name, text] of await referencePages()) writeFileSync(new URL(name, import.meta.url), text);
   writeFileSync(new URL('openapi.json', import.meta.url), openapiDocument());
   const readme = new URL('../README.md', import.meta.url);
   const performance = readFileSync(new URL('performance.md', import.meta.url), 'utf8');

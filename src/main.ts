@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
 import { type Context, openSink, questions, type StopSignal } from './cli/context.ts';
-import { causes, describe, exit, report } from './cli/exit.ts';
+import { causes, complain, describe, exit, report } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
 import type { Connector } from './connectors/connector.ts';
 import { Interrupted } from './core/errors.ts';
@@ -57,7 +57,7 @@ async function command(
     host.exit(code);
   };
   const { signal, received, release } = listen(host, first, (code, why) => {
-    err.line(`tidemark: ${why}; ending now`);
+    warn(`${why}; ending now`);
     end(code);
   });
   const defect = (error: unknown): void => {
@@ -88,7 +88,7 @@ async function command(
     await close();
   } catch (error) {
     if (code === exit.ok) code = report(error, printing, received());
-    else err.line(`tidemark: while ending: ${describe(error).message}`);
+    else complain(printing, error, describe(error), 'while ending');
   }
   release();
   return code;

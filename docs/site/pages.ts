@@ -37,7 +37,13 @@ const chosen: readonly Group[] = [
   },
   {
     title: 'Reference',
-    pages: ['docs/operations.md', 'docs/streams.md', 'docs/connectors.md', 'CHANGELOG.md'],
+    pages: [
+      'docs/operations.md',
+      ...below('docs/reference', 'cli variables exit-codes metrics'),
+      'docs/streams.md',
+      'docs/connectors.md',
+      'CHANGELOG.md',
+    ],
   },
   {
     title: 'Inside',

@@ -168,6 +168,7 @@ function goOn({ home, url, hasOther }: Paper): readonly string[] {
     ...(hasOther ? ['  DATABASE_URL is set: remove it from the environment and .env for these.'] : []),
     url === undefined ? `${command} warehouse  # for psql and BI tools` : `  psql '${url}'`,
     `${command} status     # also: runs, streams`,
+    `${command} serve      # http://127.0.0.1:8080`,
     '  Your own sources: `npx tidemark init`, fill in .env, and run npm start.',
   ];
 }

@@ -94,7 +94,7 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
   const lock = parts.keep(await warehouse.pool.connect(), async (session) => session.release(true));
   const { rows } = await lock.query(`select where pg_try_advisory_lock(hashtext('tidemark demo'))`);
   if (rows.length === 0)
-    throw new LockHeld('another demo is running in this home; wait for it, or set another TIDEMARK_HOME');
+    throw new LockHeld('another demo is running in this home · wait for it, or set another TIDEMARK_HOME');
   for (const schema of [...pipelines, 'bi', 'bi_pii', 'ref', 'ops'])
     await lock.query(`drop schema if exists ${schema} cascade`);
   await applySteps(warehouse, { pipelines: [] }, { signal });

@@ -1,6 +1,6 @@
 /** How a command ends: the only place where errors and reports become exit codes and messages. */
 import { CommanderError } from 'commander';
-import { clean, describe as described } from '../core/describe-error.ts';
+import { clean, describe as described, errorText } from '../core/describe-error.ts';
 import { withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
 import type { Sink, StopSignal } from './context.ts';
@@ -18,7 +18,7 @@ export const exit = {
 } as const;
 
 /** Error codes (`error.code` in `--json` and `ops.runs`) with an exit code other than 1. */
-const exitCodes: Readonly<Record<string, number>> = {
+export const exitCodes: Readonly<Record<string, number>> = {
   usage: exit.usage,
   misconfigured: exit.usage,
   lock_held: exit.locked,
@@ -64,10 +64,19 @@ const usageText = ({ code, message }: CommanderError): string =>
   code === 'commander.help' ? 'there is no such command: see tidemark --help' : withoutValues(message);
 
 /** A message of commander without values that may be secrets: of an unknown option, and of surplus arguments. */
-export const withoutValues = (text: string): string =>
+const withoutValues = (text: string): string =>
   withoutSecrets(text)
     .replace(/(unknown option '--?[^'=\s]+)=[\s\S]*'/, "$1'")
     .replace(/(too many arguments.* but got \d+): [\s\S]*$/, '$1.');
+
+/** What commander prints of an error, in the form of all others. */
+export const usageError = (text: string): string =>
+  errorText(
+    'usage',
+    withoutValues(text)
+      .trim()
+      .replace(/\n\((Did you mean .*)\)$/, ' · $1'),
+  );
 
 /** The chain of causes, one line each, then where the deepest was thrown: what `--verbose` adds. */
 export function causes(error: unknown, depth = 10): readonly string[] {
@@ -83,10 +92,14 @@ export function causes(error: unknown, depth = 10): readonly string[] {
 /** Where a command prints its errors. */
 type Printing = { readonly json?: boolean; readonly verbose?: boolean } & Record<'out' | 'err', Sink>;
 
-/** Prints what is wrong, after the name of the pipeline; with `--verbose` also the causes of the error. */
-export function complain({ err, verbose }: Printing, error: unknown, message: string, pipeline = ''): void {
+type Described = ReturnType<typeof describe>;
+
+/** Prints what is wrong and what to do, after the name of the pipeline; with `--verbose` also the causes of the error. */
+export function complain({ err, verbose }: Printing, error: unknown, said: Described, pipeline = ''): void {
+  const { code, message } = said;
   const isNamed = pipeline === '' || message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`);
-  err.line(`${err.paint('red', 'tidemark')}: ${isNamed ? '' : `${pipeline}: `}${message}`);
+  const named = isNamed ? message : `${pipeline}: ${message}`;
+  err.line(`${err.paint('red', 'error')}: ${errorText(code, named)}`);
   if (verbose) for (const line of causes(error)) err.line(`  ${line}`);
 }
 
@@ -94,7 +107,7 @@ export function complain({ err, verbose }: Printing, error: unknown, message: st
 export function report(error: unknown, printing: Printing, signal?: StopSignal, pipeline?: string): number {
   const shown = describe(error);
   const exitCode = codeOfError(error, signal);
-  if (!(error instanceof CommanderError)) complain(printing, error, shown.message, pipeline);
+  if (!(error instanceof CommanderError)) complain(printing, error, shown, pipeline);
   if (printing.json && exitCode !== exit.ok)
     printing.out.line(JSON.stringify({ type: 'error', pipeline, error: shown, exitCode }));
   return exitCode;

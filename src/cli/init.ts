@@ -19,11 +19,14 @@ type DeclaredPipeline = PipelineOptions<Connector>;
 
 /** Without a source it only makes `.env` from the example, readable by its owner only. */
 export const init: Verb<InitFlags> = async (context, { source, name, set = [] }) => {
-  const shipped = pipelinesOf(await shippedPipelines<Connector>());
-  const names = shipped.map((each) => each.source.connector.name);
+  const sources = pipelinesOf(await shippedPipelines<Connector>()).flatMap((declared) => {
+    const { name, kinds } = declared.source.connector;
+    return Object.entries({ [name]: [], ...kinds }).map(([called, given]) => ({ called, declared, given }));
+  });
+  const names = sources.map((each) => each.called);
   const choice = setting.text(`the source: ${names.join(', ')}; empty: none yet`).optional();
-  const called = (source ?? (await ask(context, 'source', choice))).replace('-', '').toLowerCase();
-  const meant = shipped.find((each) => each.source.connector.name.toLowerCase() === called);
+  const called = source ?? (await ask(context, 'source', choice));
+  const meant = sources.find((each) => plain(each.called) === plain(called));
   const file = path.join(context.host.cwd(), '.env');
   const created = !fs.existsSync(file);
   const example = new URL('../../.env.example', import.meta.url);
@@ -33,17 +36,29 @@ export const init: Verb<InitFlags> = async (context, { source, name, set = [] })
     const next = 'Fill in the credentials of a source there, then run `tidemark check` and `tidemark sync`.';
     return print(context, { file, created }, [did, next]);
   }
-  const ours = { ...(meant ?? unknown('source', called, names)), ...(name && { name }) };
-  const files = await write(context, file, ours, set);
+  const { declared, given } = meant ?? unknown('source', called, names);
+  const ours = { ...declared, ...(name && { name }) };
+  const { files, added, isKept } = await write(context, file, ours, [...given, ...set]);
   const config = await context.parts.config();
   const check = await checked(context, ours.name, () => askSource(context, pipelineOf(config, ours.name)));
   const next = check.error ? 'tidemark check' : `tidemark sync ${ours.name}`;
   const hint = `${check.error ? `Correct ${file}. Then` : 'Next'}: \`${next}\``;
   const isNightly = config.nightly.pipelines.includes(ours.name);
   const nightly = !isNightly && `The file of nightly names its pipelines: add ${ours.name} there.`;
-  const blocks = [`Wrote ${[file, ...files].join(', ')}.`, tableOf([check]), nightly, hint];
-  return print(context, { file, created, pipeline: ours.name, files, check, next }, blocks, check.exitCode);
+  const blocks = [
+    files.length > 0 && `Wrote ${files.join(', ')}.`,
+    added.length > 0 ? `Added ${added.join(', ')} to ${file}.` : `Nothing was missing in ${file}.`,
+    isKept && `There is a file of ${ours.name} already: it was not changed.`,
+    tableOf([check]),
+    nightly,
+    hint,
+  ];
+  const data = { file, created, pipeline: ours.name, files, added, check, next };
+  return print(context, data, blocks, check.exitCode);
 };
+
+/** A word for a source in capitals, with hyphens or without. */
+const plain = (word: string): string => word.replaceAll('-', '').toLowerCase();
 
 const pipelinesOf = (files: readonly { readonly definition: PipelineDefinition<Connector> }[]) =>
   files.map(({ definition }) => definition).filter((each) => each.is === 'pipeline');
@@ -116,7 +131,7 @@ function refuseWrong(draft: Draft, values: ValuesByKey): void {
   if (from.problems.length > 0) throw misconfigured(from.problems);
 }
 
-/** Writes `.env` and pipeline files from flags and answers; returns the new pipeline files. Throws Misconfigured, before it writes, for what is missing or wrong. */
+/** Writes `.env` and pipeline files from flags and answers. `added`: the variables; `isKept`: the file of the pipeline was there. Throws Misconfigured, before it writes, for what is missing or wrong. */
 async function write(context: Context, dotenv: string, declared: DeclaredPipeline, set: readonly string[]) {
   const draft = draftOf(context.host, declared);
   const { from, variable, pipeline: ours } = draft;
@@ -142,7 +157,8 @@ async function write(context: Context, dotenv: string, declared: DeclaredPipelin
   fs.writeFileSync(dotenv, text);
   makeDirectory(folder);
   for (const each of made) fs.writeFileSync(fileOf(each), textOf(each, lines.join('')));
-  return made.map(fileOf);
+  const added = fresh.map(([key]) => variable(key));
+  return { files: made.map(fileOf), added, isKept: !made.includes(ours) };
 }
 
 /** The shipped pipelines that have variables: with a first file of the user's own they are no longer read. */

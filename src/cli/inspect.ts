@@ -8,37 +8,68 @@ import { rejects } from '../queries/reject-list.ts';
 import * as history from '../queries/run-history.ts';
 import { columns, receipts, rowCount, tableName } from '../queries/stream-history.ts';
 import { inOrder, known, summary } from '../queries/summary-text.ts';
-import { configured, filled, pipelineOf, streamNamed } from '../runs/pipelines.ts';
+import { configured, filled, type Pipeline, pipelineOf, streamNamed } from '../runs/pipelines.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { cut, type OutputBlock, print } from './output.ts';
 
-/** One sentence, then every stream with its age. Ends with 0 also where streams are stale. */
-export const status: Verb = async (context) => {
-  const { out } = context;
+/** One sentence, what to do, and every stream with its age; of one pipeline also its last runs and its next ones. Ends with 0 also where streams are stale. */
+export const status: Verb<{ pipeline?: string }> = async (context, { pipeline }) => {
+  const { out, parts } = context;
+  const config = await parts.config();
+  const one = pipeline === undefined ? undefined : pipelineOf(config, pipeline);
   const { db } = await filled(context);
-  const names = configured(await context.parts.config()).map(({ name }) => name);
-  const state = await known(db, names);
+  const names = one === undefined ? configured(config).map(({ name }) => name) : [one.name];
+  const state = await known(db, names, pipeline);
   const { streams, last } = state;
   const { tone, lead, rest } = summary(state, new Date());
   const sentence = `${lead} ${rest}`;
-  const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
-  const fresh = streams.length > 0 && !isOld;
+  const old = streams.filter(({ freshness }) => freshness === 'stale' || freshness === 'never');
+  const fresh = streams.length > 0 && old.length === 0;
   const rejected = streams.reduce((sum, { openRejects }) => sum + openRejects, 0);
-  const nights = await history.lastNight(db);
+  const nights = one === undefined ? await history.lastNight(db) : [];
   const rows = inOrder(streams).map((each) => ({
     ...each,
     lastRun: each.last && `${each.last.runId} ${each.last.status}`,
     receipt: each.last?.receipt ?? null,
   }));
-  return print(context, { sentence, fresh, lastRun: last[0] ?? null, night: nights[0] ?? null, streams }, [
+  const more = one && { runs: await history.runs(db, { pipeline, limit: 5 }), next: await nextRuns(one) };
+  const data = { sentence, fresh, lastRun: last[0] ?? null, night: nights[0] ?? null, streams, ...more };
+  const stale = [...new Set(old.map((each) => each.pipeline))].join(' ');
+  return print(context, data, [
     out.paint(tone === 'warn' ? 'yellow' : 'bold', escaped(sentence)),
-    ...history.complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
-    rejected > 0 && `${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`,
+    one !== undefined && one.values === undefined && `It is not configured · set ${one.needs}`,
+    ...history
+      .complaining(last)
+      .map(
+        ({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')} · \`tidemark runs ${runId}\``,
+      ),
+    rejected > 0 && `${plural(rejected, 'record')} could not become rows · \`tidemark rejects list\``,
+    !fresh &&
+      stale !== '' &&
+      `${plural(old.length, 'stream')} older than promised · \`tidemark sync ${stale}\``,
     { title: 'Last night', rows: nights, keys: 'runId status parts startedAt seconds timing error' },
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
+    { title: 'Last runs', rows: more?.runs ?? [], keys: runKeys },
+    { title: 'Next runs, of `tidemark serve`', rows: more?.next ?? [], keys: 'does next startsAt schedule' },
   ]);
 };
+
+const runKeys = 'runId pipeline kind status startedAt seconds counts error';
+
+/** When the pipeline runs next by its schedule. */
+async function nextRuns({ jobs }: Pipeline) {
+  const { due } = await import('../runs/schedule.ts');
+  return jobs.map(({ does, on, within }) => {
+    const next = due(on)(new Date()).next().value;
+    return {
+      does,
+      next,
+      startsAt: next,
+      schedule: `${on.cron} ${on.timeZone}${within ? `, within ${within}` : ''}`,
+    };
+  });
+}
 
 /** The streams with their tables, or one of them in detail. */
 export const streams: Verb<{ name?: string }> = async (context, { name }) => {
@@ -80,12 +111,11 @@ export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = asy
   if (one !== undefined) return print(context, one, runBlocks(context, one));
   const found = await history.runs(db, { pipeline, night: id, limit });
   if (id !== undefined && found.length === 0)
-    throw new Misconfigured(`there is no run ${id}; \`tidemark runs\` lists them`);
+    throw new Misconfigured(`there is no run ${id} · \`tidemark runs\` lists them`);
   // `running?`: its process is gone.
   const rows = found.map((each) => ({ ...each, status: each.alive === false ? 'running?' : each.status }));
-  const keys = 'runId pipeline kind status startedAt seconds counts error';
   const none = pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`;
-  return print(context, { runs: found }, [found.length > 0 ? { rows, keys } : none]);
+  return print(context, { runs: found }, [found.length > 0 ? { rows, keys: runKeys } : none]);
 };
 
 const isNumber = (id: string): boolean => /^\d{1,18}$/.test(id);
@@ -106,21 +136,27 @@ function runBlocks({ out }: Context, found: history.RunDetail): readonly OutputB
   ];
 }
 
-/** The log of a request to `serve`: by its id or the number of its run; without an id, of the newest. */
+/**
+ * The log of a request to `serve`, by its id or the number of its run; without an id, of the newest. A run from a
+ * terminal keeps none: what the warehouse knows of it is shown.
+ */
 export const logs: Verb<{ id?: string; limit: number }> = async (context, { id, limit }) => {
   const { db, pool } = await filled(context);
   const { readLog } = await import('../scheduler/request-log.ts');
-  const newest = 'select dag_run_id as id from ops.run_log order by at desc, seq desc limit 1';
-  const request =
-    id === undefined
-      ? (await pool.query<{ id: string }>(newest)).rows[0]?.id
-      : ((isNumber(id) ? await history.requestOfRun(db, id) : undefined)?.runId ?? id);
+  const newest = `select id from (
+      (select dag_run_id as id, at from ops.run_log order by at desc, seq desc limit 1)
+      union all (select run_id::text, started_at from ops.runs order by run_id desc limit 1)) l
+    order by at desc limit 1`;
+  const which = id ?? (await pool.query<{ id: string }>(newest)).rows[0]?.id;
+  const run = which !== undefined && isNumber(which) ? await history.run(db, which) : undefined;
+  const request = (run && (await history.requestOfRun(db, run.runId))?.runId) ?? which;
   const lines = request === undefined ? [] : await readLog(db, request, { tail: limit });
-  if (lines.length === 0 && id !== undefined)
-    throw new Misconfigured(`there is no log of ${id}: only runs of \`tidemark serve\` are logged`);
-  const none = lines.length === 0 ? ['No log yet: only runs of `tidemark serve` are logged.'] : [];
+  if (lines.length === 0 && run === undefined && id !== undefined)
+    throw new Misconfigured(`there is no log of ${id} · \`tidemark runs\` lists the runs`);
+  const none = run ? ['It keeps no log; this is known of it:', ...runBlocks(context, run)] : ['No run yet.'];
   const shown = lines.map(({ at, level, message }) => `${at.toISOString()} ${level} ${escaped(message)}`);
-  return print(context, { request: request ?? null, lines }, [...none, ...shown]);
+  const known = lines.length === 0 && run !== undefined ? { run } : {};
+  return print(context, { request: request ?? null, lines, ...known }, lines.length > 0 ? shown : none);
 };
 
 /** Records that could not become rows: the last seen first, each with the beginning of the record. */
@@ -142,12 +178,12 @@ export const why: Verb<{ table: string; key: string; pipeline?: string }> = asyn
   const { db } = await filled(context);
   const target = await syncedTable(db, name);
   if (target === undefined)
-    throw new Misconfigured(`there is no synced table “${name}”; \`tidemark streams\` lists them`);
+    throw new Misconfigured(`there is no synced table “${name}” · \`tidemark streams\` lists them`);
   const table = `${target.schema}.${target.name}`;
   const [one, ...others] = await lineage(db, target, key, pipeline);
   if (one !== undefined && others.length > 0) {
     const names = [one, ...others].map(({ source }) => source?.name).join(', ');
-    throw new Misconfigured(`${table} has a row with key “${key}” of each of ${names}: add --pipeline NAME`);
+    throw new Misconfigured(`${table} has a row with key “${key}” of each of ${names} · add --pipeline NAME`);
   }
   if (one !== undefined) return print(context, one, lineageBlocks(context, one, key));
   const none = escaped(`${table} has no row with key “${key}”${pipeline ? ` in ${pipeline}` : ''}`);

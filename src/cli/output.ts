@@ -58,7 +58,7 @@ function fieldsOf(values: FieldValues, paper: Paper, keys?: string): readonly st
   });
 }
 
-/** Titles that are not their key in capitals. The column of one that ends with `…` is cut where the terminal is narrow. */
+/** Titles that are not their key in capitals. Where the terminal is narrow, columns of those that end with `…` are cut first. */
 const titles: Readonly<Record<string, string>> = {
   freshAt: 'AS OF',
   fullAt: 'LAST FULL READ',
@@ -116,9 +116,13 @@ function objectText(key: string, value: FieldValues): string {
     .join(', ');
 }
 
-/** At most this many characters. */
-export const cut = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1)}…` : text;
+/** At most this many columns of a terminal. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = text.slice(0, columns - 1);
+  while (widthOf(kept) >= columns) kept = kept.slice(0, -1);
+  return `${kept}…`;
+}
 
 /** The text of a cell, safe to print. */
 const plain = (cell: Cell): string => {
@@ -138,21 +142,30 @@ const drawn = (cell: Cell, { paint }: Paper, text = plain(cell)): string =>
 export function grid(titles: readonly string[], rows: readonly (readonly Cell[])[], paper: Paper) {
   const heads = titles.map((title): Cell => ({ text: title.replace('…', ''), style: 'dim' }));
   const all = [heads, ...rows];
-  const widths = titles.map((_, at) => Math.max(...all.map((row) => widthOf(plain(row[at] ?? null)))));
-  const isCut = titles.map((title) => title.endsWith('…'));
-  // On a narrow terminal the columns that may be cut share what the others leave of the line.
-  const over = widths.reduce((sum, width) => sum + width + 2, -2) - (paper.columns ?? Infinity);
-  const cuttable = widths.filter((_, at) => isCut[at]);
-  const room = cuttable.reduce((sum, width) => sum + width, -over);
-  const share = over > 0 ? Math.max(8, Math.floor(room / cuttable.length)) : Infinity;
+  const full = titles.map((_, at) => Math.max(...all.map((row) => widthOf(plain(row[at] ?? null)))));
   const isRight = titles.map((_, at) => rows.every((row) => isNumber(row[at] ?? null)));
+  const isLong = (at: number) => titles[at]?.endsWith('…') === true;
+  const widths = fitting(full, paper.columns ?? Infinity, [isLong, (at) => !isRight[at]]);
   const draw = (cell: Cell, at: number): string => {
-    const width = Math.min(widths[at] ?? 0, isCut[at] ? share : Infinity);
+    const width = widths[at] ?? 0;
     const text = cut(plain(cell), width);
     const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
     return isRight[at] ? blanks + drawn(cell, paper, text) : drawn(cell, paper, text) + blanks;
   };
   return all.map((row) => row.map(draw).join('  ').trimEnd());
+}
+
+/** No column gets narrower than this by being cut. */
+const narrowest = 8;
+
+/** Widths of columns that fit a line: the widest are narrowed, first those of the first group. Numbers are never cut. */
+function fitting(full: readonly number[], columns: number, groups: readonly ((at: number) => boolean)[]) {
+  let widths = full;
+  const isOver = () => widths.reduce((sum, width) => sum + width + 2, -2) > columns;
+  for (const mayBeCut of groups)
+    for (let most = Math.max(...full); most >= narrowest && isOver(); most -= 1)
+      widths = widths.map((width, at) => (mayBeCut(at) ? Math.min(width, most) : width));
+  return widths;
 }
 
 const isNumber = (cell: Cell): boolean =>

@@ -7,20 +7,20 @@ import { type PlanDuring, tonightOf } from '../runs/tonight.ts';
 import type { Verb } from './context.ts';
 import { combined, exit, report } from './exit.ts';
 import { type OutputBlock, print } from './output.ts';
-import { openProgress } from './progress.ts';
+import { openTalk } from './progress.ts';
 
 /** Exit code 3 where the night is too short; a pipeline that cannot be planned does not keep the others from it. */
 export const plan: Verb<{ pipeline: readonly string[]; hours: number }> = async (context, options) => {
   const chosen = await lookup.choose(context, options.pipeline);
   const config = await context.parts.config();
-  const talking = { ...context, quiet: context.quiet || context.json, json: false };
   const pipelines = chosen.map(({ pipeline }) => lookup.pipelineOf(config, pipeline));
-  const progress = await openProgress(talking, { config });
-  const during: PlanDuring = (name, work) => withDeps(talking, name, progress, work);
+  const progress = await openTalk(context);
+  const during: PlanDuring = (name, work) => withDeps(context, name, progress, work);
   const { tonight, failed, atOnce } = await tonightOf(pipelines, during, config.server.jobs);
   progress.end();
   context.signal.throwIfAborted();
-  const codes = failed.map(({ pipeline, error }) => report(error, talking, context.received(), pipeline));
+  const asText = { ...context, json: false };
+  const codes = failed.map(({ pipeline, error }) => report(error, asText, context.received(), pipeline));
   const night = planNight(tonight, options.hours, atOnce);
   if (tonight.length > 0) codes.push(night.fits ? exit.ok : exit.partly);
   const data = { ...night, failed: failed.map(({ pipeline }) => pipeline) };

@@ -1,7 +1,7 @@
 /** The command line: the verbs as data, each loaded when it is called, so that `--help` stays fast; and commander, filled from them. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Context, Sink, Verb } from './context.ts';
-import { withoutValues } from './exit.ts';
+import { usageError } from './exit.ts';
 
 /** The options that every verb takes. */
 export type Flags = Partial<Pick<Context, 'json' | 'quiet' | 'verbose'>>;
@@ -18,7 +18,9 @@ const examples: Readonly<Record<string, string>> = {
   export: 'tidemark export --to warehouse-files  # for DuckDB, BigQuery, Snowflake',
   'grant-reader': 'tidemark grant-reader metabase  # prints its connection string',
   reset: 'tidemark reset issues && tidemark sync  # read all issues again',
+  reconcile: 'tidemark reconcile tracker',
   why: 'tidemark why issues PROJ-7',
+  compare: `tidemark compare tracker --jql 'project = WEB' --where "project_key = 'WEB'"`,
   simulate: 'tidemark simulate --dialect vendor  # prints what to put into .env',
   serve: 'TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0  # also for other machines',
   remote: 'tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"  # a backfill',
@@ -33,6 +35,7 @@ const demo = () => import('./demo.ts');
 const serve = () => import('./serve.ts');
 const remote = () => import('./remote.ts');
 const bi = () => import('./bi.ts');
+const compare = () => import('./compare.ts');
 
 /**
  * `call`: its name and arguments, as commander reads them; a verb of two words belongs to a group. `file` has a function of the last of these names,
@@ -40,7 +43,14 @@ const bi = () => import('./bi.ts');
  */
 const verb = (call: string, file: () => Promise<object>, about: string, flags = '') => {
   const [group = '', name = group] = call.match(/(?<!\S)[\w-]+/g) ?? [];
-  return { call, file, name, about, flags, example: examples[group] ?? `tidemark ${call}` };
+  return {
+    call,
+    file,
+    name,
+    about,
+    flags,
+    example: examples[group] ?? `tidemark ${call.replace(/ \[.*/, '')}`,
+  };
 };
 
 /** `--stream a,b --stream c` and `--stream a b` are the same. A list that is empty (an unset variable) must not mean all. */
@@ -74,6 +84,8 @@ const flags: Readonly<Record<string, Option>> = {
   folder: flag('--to <folder>', 'where to; made, or replaced if it holds an export').makeOptionMandatory(),
   format: flag('--format <name>', 'of the files').choices(['parquet', 'csv']).default('parquet'),
   views: flag('--view <name...>', 'only these views').argParser(listOf),
+  jql: flag('--jql <query>', 'what to ask the source, as people ask it').makeOptionMandatory(),
+  where: flag('--where <condition>', 'what to count in bi: a condition in SQL'),
   since: flag('--since <date>', 'only rows of this day and later, of views with days'),
   pii: flag('--pii', 'also e-mails and free text: bi_pii'),
   newPassword: flag('--new-password', 'another password for a login that exists'),
@@ -97,7 +109,7 @@ const flags: Readonly<Record<string, Option>> = {
 };
 
 /** In the order in which the help lists them. */
-const verbs = [
+export const verbs = [
   verb(
     'sync [pipeline...]',
     run,
@@ -112,20 +124,22 @@ const verbs = [
   verb('config', setup, 'every value of the configuration, and where it comes from'),
   verb('migrate', setup, 'bring the schema up to date (sync does it by itself)', 'dryRun'),
   verb('derive', setup, 'make the stored facts of bi anew; every write keeps them by itself', 'everything'),
-  verb('status', inspect, 'how fresh every stream is'),
+  verb('status [pipeline]', inspect, 'how fresh every stream is, and what to do; of one also its runs'),
   verb('runs [id]', inspect, 'the last runs, or one with its streams and receipts', 'limit pipeline'),
-  verb('logs [id]', inspect, 'the log of a run of tidemark serve (the newest)', 'limit'),
+  verb('logs [id]', inspect, 'the log of a run (the newest)', 'limit'),
   verb('streams [name]', inspect, 'the streams, or one with its columns and receipts'),
   verb('rejects list', inspect, 'records that could not become rows, and why', 'stream all limit'),
   verb('rejects replay [id]', run, 'try them anew, e.g. after an update', 'stream pipeline'),
   verb('reset <stream>', setup, 'let the next sync read all of a stream; its rows stay', 'pipeline'),
   verb('why <table> <key>', inspect, 'where one row comes from', 'pipeline'),
+  verb('compare <pipeline>', compare, 'count both sides, and say why they differ', 'jql where limit'),
   verb('simulate', setup, 'start simulated sources', 'seed issues simulatedPort latency dialect'),
   verb('demo', demo, 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
   verb('warehouse', setup, 'start the embedded warehouse for psql; runs until Ctrl-C'),
   verb('grant-reader <name>', bi, 'a login for BI tools that sees bi and nothing else', 'pii newPassword'),
   verb('export', bi, 'the views of bi as Parquet or CSV', 'folder format views since'),
   verb('serve', serve, 'scheduler, control API and dashboard; runs until stopped', 'host port'),
+  verb('notify test', setup, 'send a test message to each channel of notifications'),
   verb(
     'remote <action> <dag> [run]',
     remote,
@@ -159,7 +173,7 @@ export function program(version: string, out: Sink, err: Sink, start: Start): Co
     .configureOutput({
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
-      outputError: (text, write) => write(withoutValues(text)),
+      outputError: (text, write) => write(`${usageError(text)}\n`),
     })
     .exitOverride()
     .addHelpText('before', exampleText(firstSteps))
@@ -178,13 +192,23 @@ export function program(version: string, out: Sink, err: Sink, start: Start): Co
   return root;
 }
 
+/** What a group of verbs of two words is about. */
+const groups: Readonly<Record<string, string>> = {
+  rejects: 'records that could not become rows',
+  notify: 'the channels of notifications',
+};
+
 /** A verb of two words becomes a command of its group. */
 function commandOf(root: Command, { call, example }: (typeof verbs)[number]): Command {
   const [name = '', verb] = call.split(/ (?=[a-z])/);
   if (verb === undefined) return root.command(call, { hidden: call === 'start' });
   const made = root.commands.find((each) => each.name() === name);
   const group =
-    made ?? root.command(name).description('records that could not become rows').helpCommand(false);
+    made ??
+    root
+      .command(name)
+      .description(groups[name] ?? '')
+      .helpCommand(false);
   if (made === undefined) group.addHelpText('before', exampleText(example));
   return group.command(verb);
 }

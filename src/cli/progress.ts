@@ -47,6 +47,13 @@ export async function openProgress(
   return { ...drawn, observe };
 }
 
+/** For a command that prints one document: with `--json` there are no events, and nothing is said. */
+export const openTalk = async (context: Context): Promise<ProgressOutput> =>
+  openProgress(
+    { ...context, quiet: context.quiet || context.json, json: false },
+    { config: await context.parts.config() },
+  );
+
 /** The line of an event, in the colour of its level. */
 function shown(event: RunEvent, { paint }: Sink): string | undefined {
   const { level, message } = lineOf(event) ?? {};

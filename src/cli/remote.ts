@@ -42,7 +42,7 @@ function actionOf(options: RemoteOptions): Action {
     if (options[what] !== undefined && !action.takes.includes(what))
       throw new Misconfigured(`remote ${name} takes no ${spellings[what]}`);
   if (name !== 'retry' || run !== undefined) return action;
-  throw new Misconfigured(`remote retry does not say which run: write tidemark remote retry ${dag} RUN`);
+  throw new Misconfigured(`remote retry does not say which run · write tidemark remote retry ${dag} RUN`);
 }
 
 export const remote: Verb<RemoteOptions> = async (context, options) => {
@@ -129,7 +129,7 @@ function envelopeOf(text: string) {
 
 function newestOf(data: Data, dag: string): string {
   if ('runId' in data && data.runId !== null) return data.runId;
-  throw new Misconfigured(`remote log: ${dag} has no run yet; start one with tidemark remote start ${dag}`);
+  throw new Misconfigured(`remote log: ${dag} has no run yet · start one with tidemark remote start ${dag}`);
 }
 
 /** Lines of a log, a table of runs, or one run. */

@@ -4,8 +4,9 @@
 import crypto from 'node:crypto';
 import pLimit from 'p-limit';
 import { parseInstant } from '../config/values.ts';
+import { clean } from '../core/describe-error.ts';
 import { Misconfigured } from '../core/errors.ts';
-import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
+import { duration, escaped, plural } from '../core/format.ts';
 import type { RunReport, RunStatus } from '../core/run.ts';
 import { countRejects, rejects } from '../queries/reject-list.ts';
 import { outcome, receiptText } from '../queries/summary-text.ts';
@@ -19,7 +20,7 @@ import { longestFirst } from '../runs/waiting.ts';
 import type { Context, Sink, Verb } from './context.ts';
 import { codeOfError, codeOfReport, combined, complain, exit, report } from './exit.ts';
 import { type OutputBlock, print, styleOf, toJson } from './output.ts';
-import { openProgress, type ProgressOutput } from './progress.ts';
+import { openProgress, openTalk, type ProgressOutput } from './progress.ts';
 
 interface RunFlags {
   readonly stream?: readonly string[];
@@ -82,7 +83,7 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
     id === undefined ? [] : await rejects((await lookup.filled(context)).db, { rejectId, limit: 1 });
   const wanted = id === undefined ? pipeline : one?.pipeline;
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
-    throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
+    throw new Misconfigured(`there is no open reject ${id} · \`tidemark rejects list\` shows them`);
   const chosen = await lookup.choose(context, wanted ? [wanted] : [], named ? [named] : []);
   const run = async ({ pipeline, streams: [stream] = [] }: lookup.Chosen, progress: ProgressOutput) => {
     const { replayRejects } = await import('../engine/replay.ts');
@@ -106,7 +107,7 @@ export function dateOf(text: string, flag: string): Date {
   const date = parseInstant(text.trim());
   if (date !== undefined) return date;
   throw new Misconfigured(
-    `${flag}: “${text}” is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`,
+    `${flag}: “${text}” is not a date · write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`,
   );
 }
 
@@ -169,7 +170,7 @@ async function runOne(context: Context, ask: Ask, progress: ProgressOutput): Pro
     // With --json the report is in the last event.
     if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
     if (error !== undefined && (status === 'failed' || status === 'lost'))
-      complain(context, failure, escaped(withoutSecrets(error.message)), pipeline);
+      complain(context, failure, { ...error, message: clean(error.message) }, pipeline);
   });
   await notifyAfter(context, outboundOf(await parts.warehouse(), await parts.config()), report, warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
@@ -213,12 +214,10 @@ export function outcomeOf(report: RunReport): string {
 
 /** Prints what runs would read, and the reconciles that would follow them. */
 async function showPlan(context: Context, asks: readonly Ask[], next: Running<Ask>['next']): Promise<number> {
-  const { parts, quiet, json } = context;
-  const config = await parts.config();
   const plans = [];
   for (const ask of asks) {
     const { pipeline } = ask;
-    const progress = await openProgress({ ...context, quiet: quiet || json, json: false }, { config });
+    const progress = await openTalk(context);
     const planned = withDeps(context, pipeline, progress, (deps) => planOf(ask, deps));
     const streams = await planned.finally(progress.end);
     plans.push({ pipeline, streams, followedBy: (await next?.(ask))?.does ?? null });

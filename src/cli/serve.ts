@@ -103,7 +103,7 @@ function addressOf({ server }: ProgramSettings, flags: { host?: string; port?: n
   const host = flags.host === undefined ? server.host : bareHost(flags.host);
   if (isThisMachine(host) || server.apiToken !== undefined) return { host, port: flags.port ?? server.port };
   const fix = 'set TIDEMARK_API_TOKEN, or listen on 127.0.0.1';
-  throw new Misconfigured(`--host ${host} can be reached from outside: ${fix}`);
+  throw new Misconfigured(`--host ${host} can be reached from outside · ${fix}`);
 }
 
 /** The warehouse with its schema up to date, through connections that no run can take. */

@@ -1,10 +1,11 @@
-/** Verbs that set things up: `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
+/** Verbs that set things up: `check`, `notify test`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
 import fs from 'node:fs/promises';
 import { codeOf, Misconfigured, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { endsSoon } from '../core/token-end.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import { excludedOf } from '../engine/context/deps.ts';
+import { channelsOf } from '../runs/after.ts';
 import { lackOfConnections } from '../runs/assemble.ts';
 import * as lookup from '../runs/pipelines.ts';
 import { type Context, untilStopped, type Verb } from './context.ts';
@@ -88,6 +89,18 @@ export const check: Verb = async (context) => {
   const bad = checks.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
   print(context, { ok: bad.length === 0, checks }, [tableOf(checks)]);
   return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
+};
+
+/** `notify test`: sends a test message to each channel of notifications, and says which of them took it. */
+export const test: Verb = async (context) => {
+  const channels = channelsOf(await context.parts.config());
+  const { sendTest } = await import('../outbound/deliver.ts');
+  const sent = await sendTest(channels, context.signal);
+  if (sent.length === 0)
+    throw new Misconfigured('no channel is set · set TIDEMARK_SLACK_WEBHOOK_URL or TIDEMARK_WEBHOOK_URL');
+  const rows = sent.map((each) => ({ ...each, state: each.problem === null ? 'ok' : 'failed' }));
+  const codes = sent.map(({ problem }) => (problem === null ? exit.ok : exit.failed));
+  return print(context, { sent }, [{ rows, keys: 'channel state problem' }], combined(codes));
 };
 
 /** What was checked, one a line. */
@@ -202,7 +215,7 @@ const ofPooler =
 /** An error of listening as Misconfigured where the user can correct it. `change`: the flag or variable to change. */
 export function listenError(error: unknown, change: string): unknown {
   if (!/^(EADDR|EACCES|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_)/.test(codeOf(error) ?? '')) return error;
-  return new Misconfigured(`cannot listen: ${saidBy(error)}; change ${change}`, { cause: error });
+  return new Misconfigured(`cannot listen: ${saidBy(error)} · change ${change}`, { cause: error });
 }
 
 type SimulateOptions = Record<'seed' | 'issues' | 'port' | 'latency', number> & {

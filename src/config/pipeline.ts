@@ -33,6 +33,8 @@ export interface Configurable<S extends Settings = Settings> {
   check?(values: Partial<ValuesOf<S>>, report: Report): void;
   /** Settings that begin a login where the source asks for one: `init` asks for them until one is given. */
   readonly logins?: readonly (keyof S & string)[];
+  /** Kinds of sites that `init` knows by a name of their own, each with the settings that it gives, as `--set` has them. */
+  readonly kinds?: Readonly<Record<string, readonly string[]>>;
   /** Whether deletions are found by a reconcile: some stream says whether one record still exists. */
   readonly reconciles?: boolean;
 }

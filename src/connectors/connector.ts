@@ -46,6 +46,7 @@ export interface Opened {
   /** For people. Default: the origin of `http`. */
   readonly baseUrl?: string;
   readonly streams: readonly Stream[];
+  readonly finder?: Source['finder'];
   /**
    * One authenticated request before anything is read. Throws AuthFailed, Unreachable or Misconfigured. `clock`: the `date` of the answer, from
    * which the next run goes on; without it watermarks stay where they are.
@@ -158,6 +159,7 @@ export const sourceOf = (name: string, kind: string, opened: Opened): Source => 
   baseUrl: opened.baseUrl ?? opened.http.origin,
   http: opened.http,
   streams: opened.streams,
+  finder: opened.finder,
   preflight: async (signal) => ({
     account: undefined,
     dialect: [],

@@ -16,5 +16,29 @@ export function describe(error: unknown): { readonly code: string; readonly mess
   return { code: connecting.test(system) ? 'unreachable' : 'internal', message };
 }
 
+/** What to do about an error whose message does not say it, by its code. */
+export const nextSteps: Readonly<Record<string, string>> = {
+  usage: 'see `tidemark help`',
+  misconfigured: 'correct that and try again',
+  unreachable: 'check its address and the network; `tidemark check` tries again',
+  auth: 'correct the credentials; `tidemark check` tries them',
+  forbidden: 'give the account this permission, or exclude the stream',
+  missing: 'check the base URL; `tidemark check` tries it',
+  refused: 'check the settings of the pipeline: `tidemark config`',
+  unexpected_content: 'check the base URL, and what is between here and the source',
+  page_too_large: 'look at the record at the source, or exclude the stream',
+  too_many_rejects: 'see why: `tidemark rejects list`',
+  lock_held: 'wait for it, or stop it',
+  warehouse_full: 'free some space; the next run carries on',
+  internal: 'run it again with --verbose, and report what that prints',
+};
+
+/** An error in the one form in which people read it: what is wrong, and what to do. A message may say both itself. */
+export const errorText = (code: string, message: string): string => {
+  if (message.includes(' · ')) return message;
+  const next = nextSteps[code] ?? 'try again: what was committed stays';
+  return `${message.replace(/[.;:]?\s*$/, '')}${message.includes('\n') ? '\n ' : ''} · ${next}`;
+};
+
 /** A text of a source, safe to print; its lines stay lines. */
 export const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');

@@ -512,6 +512,27 @@ export interface LoadSide {
 /** One kind of record of a source: how it is read, what it becomes, and where it goes. */
 export type Stream = ReadSide & LoadSide;
 
+/** A record as a query of its source finds it. */
+export interface FoundRecord {
+  /** By which people know it: `WEB-7`. */
+  readonly name: string;
+  readonly changedAt: Date | undefined;
+}
+
+/** Finds the records of one stream by a query in the source's own language. */
+export interface Finder {
+  readonly stream: string;
+  /** The view of `bi` that shows these records, and its columns of their id and name. */
+  readonly view: Readonly<Record<'table' | 'id' | 'name', string>>;
+  /**
+   * What the query finds, by id. `isOurs`: only among the records that the pipeline reads. Throws `Misconfigured`
+   * where the source refuses the query, and `Transient` where the list kept changing.
+   */
+  find(query: string, isOurs: boolean, signal: AbortSignal): Promise<ReadonlyMap<string, FoundRecord>>;
+  /** The record with this id; undefined where the source does not show it. */
+  look(id: string, signal: AbortSignal): Promise<Pick<FoundRecord, 'changedAt'> | undefined>;
+}
+
 /** One source system, opened: its streams and what it takes to trust them. */
 export interface Source {
   /** Pipeline and `ops.sources.name`. */
@@ -525,6 +546,8 @@ export interface Source {
    * our account there.
    */
   preflight(signal: AbortSignal): Promise<Preflight>;
+  /** Absent where the source has no language for queries. */
+  readonly finder?: Finder | undefined;
   readonly http: Http;
   close(): Promise<void>;
 }

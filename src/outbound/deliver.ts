@@ -1,10 +1,12 @@
 /** Delivers queued messages: at least once, in the order of each pipeline's changes, with back-off; given up after a day. */
 
+import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import { hours, minutes, seconds } from '../core/time.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Channel, Outgoing } from './channel.ts';
 import { sendEmail } from './email.ts';
+import { testMessage } from './health.ts';
 import { post } from './post.ts';
 
 const giveUpAfter = hours(24);
@@ -45,6 +47,17 @@ function deliverOne(db: Warehouse['db'], channel: Channel, signal: AbortSignal):
       where notification_id = ${pending.notification_id}`.execute(trx);
     return false;
   });
+}
+
+/** Sends a test message to each channel now, once; nothing is queued. `problem`: why the channel did not take it; null: it did. */
+export async function sendTest(channels: readonly Channel[], signal: AbortSignal) {
+  const message = testMessage(new Date());
+  const sent = channels.map(async (channel) => {
+    const outgoing = { notification_id: `msg_${crypto.randomUUID()}`, message };
+    const { isSent, error } = await send(channel, outgoing, signal);
+    return { channel: channel.name, problem: isSent ? null : error };
+  });
+  return Promise.all(sent);
 }
 
 /** One try. */

@@ -21,7 +21,7 @@ export interface Finding {
 
 /** One message; plain values, no secret. */
 export interface Message extends Pick<Finding, 'pipeline' | 'state' | 'cause'> {
-  readonly event: Exclude<Health, 'ok'> | 'recovered' | 'reminder';
+  readonly event: Exclude<Health, 'ok'> | 'recovered' | 'reminder' | 'test';
   readonly before: Health;
   /** ISO 8601 UTC. */
   readonly since: string;
@@ -33,7 +33,7 @@ export interface Message extends Pick<Finding, 'pipeline' | 'state' | 'cause'> {
   readonly next: string;
 }
 
-const titles: Readonly<Record<Message['event'], string>> = {
+const titles: Readonly<Record<Exclude<Message['event'], 'test'>, string>> = {
   failed: 'failed',
   partly_failed: 'is partly failed: some streams are not complete',
   needs_attention: 'needs a look: the deletion guard held, and nothing was deleted',
@@ -58,6 +58,16 @@ function messageOf(finding: Finding, before: Health, since: Date): Message {
   const title = `${pipeline} ${titles[event]}${still}`;
   const next = nextCommand(finding);
   return { event, pipeline, state, before, since: since.toISOString(), run, title, cause, next };
+}
+
+/** The message by which a channel is tried. It is of no pipeline: `pipeline` is the name of the program. */
+export function testMessage(at: Date): Message {
+  const finding: Finding = { pipeline: 'tidemark', state: 'ok', which: null, cause: null };
+  return {
+    ...messageOf(finding, 'ok', at),
+    event: 'test',
+    title: 'Tidemark sends a test message: nothing is wrong',
+  };
 }
 
 /** How often a reminder is sent while the state stays bad. */

@@ -74,7 +74,8 @@ function pagerDutyEvent(key: string | undefined, message: Message) {
   const { pipeline, event, state, since, run, title, cause, next } = message;
   const alert = { routing_key: key, dedup_key: `tidemark/${pipeline}` };
   if (event === 'recovered') return { ...alert, event_action: 'resolve' };
-  const severity = state === 'failed' || state === 'stale' ? 'error' : 'warning';
+  const bad = state === 'failed' || state === 'stale' ? 'error' : 'warning';
+  const severity = event === 'test' ? 'info' : bad;
   const of = { source: os.hostname(), component: pipeline, class: state };
   const payload = { summary: title, severity, timestamp: since, ...of, custom_details: { cause, run, next } };
   return { ...alert, event_action: 'trigger', client: 'Tidemark', payload };

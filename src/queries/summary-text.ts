@@ -23,14 +23,16 @@ export interface SummaryInput {
   readonly ill: readonly IllPipeline[];
 }
 
-/** Reads what `summary` needs. */
-export async function known(db: Db, configured: readonly string[]): Promise<SummaryInput> {
+/** Reads what `summary` needs, of all pipelines or of one. */
+export async function known(db: Db, configured: readonly string[], pipeline?: string): Promise<SummaryInput> {
   const [streams, last, ill] = await Promise.all([
     streamStates(db),
     recentRuns(db),
     illPipelines(db, [...configured, 'nightly']),
   ]);
-  return { streams, last, configured, ill };
+  const own = <T extends { readonly pipeline: string }>(all: readonly T[]) =>
+    pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline);
+  return { streams: own(streams), last: own(last), configured, ill: own(ill) };
 }
 
 /** The state in words. */

@@ -53,6 +53,15 @@ export async function* pages(
   }
 }
 
+/** Every record of a walk, and how it ended. For lists that fit into memory. Throws as `pages`. */
+export async function readWhole(http: Http, walk: PageWalk, signal: AbortSignal) {
+  const reading = pages(http, walk, signal);
+  const records: Json[] = [];
+  let step = await reading.next();
+  for (; step.done !== true; step = await reading.next()) records.push(...step.value.records);
+  return { records, end: step.value };
+}
+
 /** 400, 410 or 422 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
 const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>
   sent !== first &&

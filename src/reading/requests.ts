@@ -1,9 +1,9 @@
 /** Requests and questions that most sources have in common, and reading the list out of an answer, whatever the endpoint calls it. */
 
-import { BadData, Missing, Redirected, UnexpectedContent } from '../core/errors.ts';
+import { BadData, caught, Missing, Redirected, UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
 import { isObject, kindOf, names, own, unlessBad } from '../core/record.ts';
-import type { Http, Json, Request, Windows } from '../core/stream.ts';
+import type { Answer, Http, Json, Request, Windows } from '../core/stream.ts';
 import { parseInstant } from '../core/time.ts';
 
 /** A GET request. `endpoint`: the route as it is documented, the label of logs and rate limits; default: the path. */
@@ -24,20 +24,25 @@ interface ExistsOptions {
   readonly confirm?: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Whether a record still exists: true where its endpoint answers, false on 404 and 410; anything else is thrown. */
-export const existsAt =
+/** The answer about one record; undefined where it is gone: on 404 and 410. Anything else is thrown. */
+export const oneAt =
   (http: Http, endpoint: string, { query, gone = [404, 410], confirm }: ExistsOptions = {}) =>
-  async (id: string, signal: AbortSignal): Promise<boolean> => {
-    try {
-      await http.send(get(endpoint.replace('{id}', encodeURIComponent(id)), query?.(id), endpoint), signal);
-      return true;
-    } catch (cause) {
-      if (!((cause instanceof Missing || cause instanceof Redirected) && gone.includes(cause.status)))
-        throw cause;
-      await confirm?.(signal);
-      return false;
-    }
+  async (id: string, signal: AbortSignal): Promise<Answer | undefined> => {
+    const path = endpoint.replace('{id}', encodeURIComponent(id));
+    const answer = await http
+      .send(get(path, query?.(id), endpoint), signal)
+      .catch(caught(Missing, Redirected));
+    if (!(answer instanceof Error)) return answer;
+    if (!gone.includes(answer.status)) throw answer;
+    await confirm?.(signal);
+    return undefined;
   };
+
+/** Whether a record still exists: true where its endpoint answers, false on 404 and 410; anything else is thrown. */
+export const existsAt = (...where: Parameters<typeof oneAt>) => {
+  const ask = oneAt(...where);
+  return async (id: string, signal: AbortSignal): Promise<boolean> => (await ask(id, signal)) !== undefined;
+};
 
 /**
  * Windows of a stream whose server filters by `updated` alone and counts nothing: everything at first, then what changed since the last run.

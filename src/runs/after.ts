@@ -10,9 +10,13 @@ import type { EndedRequest } from './ask.ts';
 import type { ProgramSettings } from './assemble.ts';
 import * as lookup from './pipelines.ts';
 
+/** Where notifications are sent. */
+export const channelsOf = ({ notify, proxies }: ProgramSettings): Outbound['channels'] =>
+  notify.map((channel) => ({ ...channel, proxies }));
+
 /** Channels of notifications, and the hand-offs that the pipelines declare. */
 export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSettings): Outbound {
-  const { notify, proxies, pipelines, nightly } = config;
+  const { proxies, pipelines, nightly } = config;
   const engine = lookup.configured(config).find(({ connector }) => connector.openEngine !== undefined);
   const openEngine = engine?.connector.openEngine;
   const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
@@ -21,7 +25,7 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: ProgramSetting
   const dags = declared.map(([, { dag }]) => dag);
   return {
     db,
-    channels: notify.map((channel) => ({ ...channel, proxies })),
+    channels: channelsOf(config),
     onSuccess: Object.fromEntries(declared),
     ...(openEngine &&
       dags.length > 0 && { openEngine: () => openEngine(engine?.values ?? {}, dags, proxies) }),

@@ -45,7 +45,7 @@ export async function checkSchedules({ pipelines, nightly }: ProgramSettings): P
 
 /** Throws Misconfigured, with the names that there are. */
 export function unknown(kind: string, word: string, names: readonly string[]): never {
-  throw new Misconfigured(`there is no ${kind} “${word}”; there are ${[...new Set(names)].join(', ')}`);
+  throw new Misconfigured(`there is no ${kind} “${word}” · there are ${[...new Set(names)].join(', ')}`);
 }
 
 const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
@@ -58,7 +58,7 @@ export const pipelineOf = ({ pipelines }: ProgramSettings, name: string): Pipeli
 function valuesOf({ name, needs, values }: Pipeline) {
   if (values !== undefined) return values;
   throw new Misconfigured(
-    `pipeline ${name} is not configured: set ${needs} and its credentials in the environment or in .env (see .env.example), or run \`tidemark init\``,
+    `pipeline ${name} is not configured · set ${needs} and its credentials in the environment or in .env (see .env.example), or run \`tidemark init\``,
   );
 }
 
@@ -80,7 +80,7 @@ export async function streamNamed({ db }: Warehouse, name: string, pipeline?: st
   const names = all.map(({ stream }) => stream);
   const [one = unknown('stream', name, names), other] = found;
   if (other === undefined) return one;
-  throw new Misconfigured(`several pipelines have a stream ${name}: write it as ${one.pipeline}.${name}`);
+  throw new Misconfigured(`several pipelines have a stream ${name} · write it as ${one.pipeline}.${name}`);
 }
 
 /** A pipeline with its named streams; without `streams` all are meant. */
@@ -100,7 +100,7 @@ export async function choose(
   const chosen = named.length > 0 ? [...new Set(named)] : configured(config).map(({ name }) => name);
   if (chosen.length === 0)
     throw new Misconfigured(
-      `nothing is configured: run \`tidemark init\`, or set ${config.pipelines.map(({ needs }) => needs).join(' or ')} and its credentials in the environment or in .env, or try \`tidemark demo\``,
+      `nothing is configured · run \`tidemark init\`, or set ${config.pipelines.map(({ needs }) => needs).join(' or ')} and its credentials in the environment or in .env, or try \`tidemark demo\``,
     );
   if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline }));
   const all = (await Promise.all(chosen.map((pipeline) => streamsOf(pipeline, config, version)))).flat();
@@ -230,8 +230,8 @@ export async function filled({ parts }: Pick<OpeningOptions, 'parts'>): Promise<
   const missing = (await pendingSteps(warehouse, await parts.config())).filter((step) => step !== 'settings');
   const { rows } = await warehouse.pool.query(`select where to_regclass('ops.runs') is not null`);
   if (rows.length > 0 && missing.length === 0) return warehouse;
-  const empty = `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`;
+  const empty = `the warehouse at ${address} is empty · run \`tidemark sync\` first, or \`tidemark demo\` to see it work`;
   const steps = `${plural(missing.length, 'step')} behind this version (${missing.join(', ')})`;
-  const old = `the schema of ${address} is ${steps}: run \`tidemark migrate\``;
+  const old = `the schema of ${address} is ${steps} · run \`tidemark migrate\``;
   throw new Misconfigured(rows.length > 0 ? old : empty);
 }

@@ -1,7 +1,7 @@
 /** Lists of many issues at once: their changelogs and their worklogs. */
 
 import type { BulkContext, BulkLists, Http, Json, PageWalk, Paging } from '../../core/stream.ts';
-import { pages } from '../../reading/pages.ts';
+import { pages, readWhole } from '../../reading/pages.ts';
 import { pageToken } from '../../reading/paginators.ts';
 import { get, listNamed } from '../../reading/requests.ts';
 import { at, idBy, listOf, post, textAt } from './lists.ts';
@@ -112,11 +112,9 @@ const addedSince = async (http: Http, since: number, most: number, context: Bulk
   const stored = new Set(await storedOf(context, 'id', named));
   const added = named.filter((id) => !stored.has(id));
   if (added.length === 0) return new Map<string, string[]>();
-  const byIssue = new Map<string, string[]>();
-  for await (const { records } of pages(http, listOfIds(added), context.signal))
-    for (const [issue, worklogs] of Map.groupBy(records, issueOf))
-      byIssue.set(issue, [...(byIssue.get(issue) ?? []), ...worklogs.map(idOf)]);
-  return byIssue;
+  const { records } = await readWhole(http, listOfIds(added), context.signal);
+  const byIssue = Map.groupBy(records, issueOf);
+  return new Map([...byIssue].map(([issue, worklogs]) => [issue, worklogs.map(idOf)]));
 };
 
 const feedId = idBy('worklogId');

@@ -15,6 +15,7 @@ export const jira = defineConnector({
   tables: trackerTables,
   settings,
   check,
+  kinds: { 'jira-cloud': [], 'jira-data-center': ['auth=bearer'] },
   reconciles: true,
   reading: ({ start, lookbackHours, createdWindowDays }) => ({
     historyStart: start,

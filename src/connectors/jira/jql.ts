@@ -72,22 +72,22 @@ const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date)
 ];
 
 /**
- * The user's `TRACKER_JQL`, to be put in parentheses beside our own bounds; undefined where it is blank.
+ * A filter of the user, to be put in parentheses beside our own bounds; undefined where it is blank. `name`: what
+ * messages call it.
  * Throws `Misconfigured` for one with an ORDER BY of its own, and for one whose quotes or parentheses are not
  * closed (it could reach out of the bounds).
  */
-export const filterOf = (jql: string | undefined): string | undefined => {
+export const filterOf = (jql: string | undefined, name = 'TRACKER_JQL'): string | undefined => {
   const text = jql?.trim() ?? '';
   if (text === '') return undefined;
   const bare = text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\./gs, '_');
-  if (/["']/.test(bare)) throw new Misconfigured(`TRACKER_JQL has a quote that is not closed: ${text}`);
+  if (/["']/.test(bare)) throw new Misconfigured(`${name} has a quote that is not closed: ${text}`);
   if (/\border\s+by\b/i.test(bare))
-    throw new Misconfigured(`TRACKER_JQL must not have an ORDER BY (issues are read by key): ${text}`);
+    throw new Misconfigured(`${name} must not have an ORDER BY (issues are read by key): ${text}`);
   // Innermost pairs go first; what is left has no other half.
   let open = bare;
   while (/\([^()]*\)/.test(open)) open = open.replace(/\([^()]*\)/g, '');
-  if (/[()]/.test(open))
-    throw new Misconfigured(`TRACKER_JQL has a parenthesis without its other half: ${text}`);
+  if (/[()]/.test(open)) throw new Misconfigured(`${name} has a parenthesis without its other half: ${text}`);
   return text;
 };
 

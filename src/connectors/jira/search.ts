@@ -60,7 +60,7 @@ const asRefused = (cause: unknown): Refused => {
 };
 
 /** What the server says of a search that it refuses. */
-const reasonOf = ({ messages, message }: Refused): string => messages.join(' ') || message;
+export const reasonOf = ({ messages, message }: Refused): string => messages.join(' ') || message;
 
 /** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant. */
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined =>
@@ -152,6 +152,11 @@ export const openSearch = (options: SearchOptions) => {
   const { scope, note } = options;
   const facts = memoizeAsync((signal) => findFacts(options, signal));
   const size = pageSizeOf(100, note);
+  /** Issues with little more than their ids, in the largest pages. */
+  const briefly = async (signal: AbortSignal, jqlOf: (found: SearchFacts) => string, fields = ['id']) => {
+    const found = await facts(signal);
+    return walkOf(found, { jql: jqlOf(found), maxResults: found.paging.mostIds, fields });
+  };
   return {
     /** What every walk is restricted to, in words that change when it does. */
     scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
@@ -163,17 +168,18 @@ export const openSearch = (options: SearchOptions) => {
       const walk = walkOf(found, found.changelog ? { ...body, ...expand } : body);
       return { ...walk, fewer: size.fewer };
     },
-    async ids({ window }: Slice, signal: AbortSignal): Promise<PageWalk> {
-      const found = await facts(signal);
-      const jql = windowJql(found.dates, scope, window);
-      return walkOf(found, { jql, maxResults: found.paging.mostIds, fields: ['id'] });
+    ids: ({ window }: Slice, signal: AbortSignal): Promise<PageWalk> =>
+      briefly(signal, ({ dates }) => windowJql(dates, scope, window)),
+    /** What a query of the user finds, `isOurs`: only among the issues that are read. Issues come with `updated`. */
+    matching(query: string, isOurs: boolean, signal: AbortSignal): Promise<PageWalk> {
+      const within = ({ dates }: SearchFacts) =>
+        isOurs ? `${boundsJql(dates, scope)} AND (${query})` : query;
+      return briefly(signal, (found) => `${within(found)} ORDER BY key ASC`, ['updated']);
     },
     /** The ids of a sprint's issues; undefined where the search does not page by token. */
     async inSprint(sprintId: string, signal: AbortSignal): Promise<PageWalk | undefined> {
-      const found = await facts(signal);
-      if (found.paging.hasTotals) return undefined;
-      const jql = `sprint = ${sprintId} ORDER BY key ASC`;
-      return walkOf(found, { jql, maxResults: found.paging.mostIds, fields: ['id'] });
+      if ((await facts(signal)).paging.hasTotals) return undefined;
+      return briefly(signal, () => `sprint = ${sprintId} ORDER BY key ASC`);
     },
     count: countsOf(options, facts),
     changes: memoizeAsync((signal) => findChanges(options, facts, signal)),

@@ -16,6 +16,7 @@ import { histories, worklogLists } from './bulk-lists.ts';
 import type { TrackerConfig } from './config.ts';
 import { findServer, speaking } from './dialects/find.ts';
 import { type KnownFields, knowFields } from './fields.ts';
+import { finderOf } from './finder.ts';
 import { filterOf, withoutProjects } from './jql.ts';
 import { detailWalks } from './lists.ts';
 import { openSearch, type Search } from './search.ts';
@@ -98,6 +99,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     baseUrl,
     http,
     streams: streamsOf(tracker),
+    finder: finderOf(http, search),
     check: async (signal) => {
       const { dialect, account } = await server(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.

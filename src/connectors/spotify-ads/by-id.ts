@@ -2,7 +2,7 @@
 
 import { caught, Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { ReadSide, Request, Slice, SliceContext, SliceReading } from '../../core/stream.ts';
-import { pages, readingOf } from '../../reading/pages.ts';
+import { readingOf, readWhole } from '../../reading/pages.ts';
 import { get, idBy, textAt } from '../../reading/requests.ts';
 import { type Ads, accountOf, accounts, canonicalId, ofAccount } from './ads.ts';
 import { listing, wholeOrPaged } from './lists.ts';
@@ -88,13 +88,10 @@ const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSi
   const endpoint = '/businesses/{id}/ad_accounts';
   const path = `/businesses/${encodeURIComponent(business)}/ad_accounts`;
   const walk = wholeOrPaged({ endpoint, path, key: 'ad_accounts' });
-  const reading = pages(http, walk, signal);
-  const ids: string[] = [];
-  let step = await reading.next();
-  for (; step.done !== true; step = await reading.next()) ids.push(...step.value.records.map(walk.id));
-  const { matched, expected, read } = step.value;
+  const { records, end } = await readWhole(http, walk, signal);
+  const { matched, expected, read } = end;
   if (!matched) note(`${endpoint} (${business}): ${read} of ${expected} ad accounts could be read`);
-  return ids;
+  return records.map(walk.id);
 };
 
 /**

@@ -36,7 +36,7 @@ const requests = (where: RawBuilder<unknown>) =>
 const bounds = [10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 57_600];
 
 // biome-ignore format: one table, an entry for each metric
-const metrics: readonly MetricFamily[] = [
+export const metrics: readonly MetricFamily[] = [
   ['run_last_success_timestamp_seconds', 'gauge', 'End of the newest complete run of every stream, Unix time.',
     bySource(sql`extract(epoch from max(finished_at))::float8`, sql`status = 'succeeded' and settles = 'freshness'`)],
   ['runs_total', 'counter', 'Runs that are over.', sql`

@@ -366,7 +366,9 @@ describe('from nothing to a full warehouse', () => {
     try {
       const { code, out, err } = await run('sync --stream projects --json');
       expect(code).toBe(5);
-      expect(err).toMatch(/^tidemark: tracker: a run of .* process \d+ holds the pipeline since/m);
+      expect(err).toMatch(
+        /^error: tracker: a run of .* process \d+ holds the pipeline since .* · wait for it/m,
+      );
       expect(err).toContain(` process ${process.pid} `);
       const error = { type: 'error', pipeline: 'tracker', error: { code: 'lock_held' }, exitCode: 5 };
       expect(JSON.parse(out)).toMatchObject(error);
@@ -469,7 +471,9 @@ test('an address that cannot be listened on: serve names flag and variable, and 
   await append(database.warehouse.db, runId, 'warn', 'taken \x1b by test');
   for (const words of ['logs', `logs ${runId}`])
     expect((await run(words)).out).toMatch(/^\d{4}-\S+Z warn taken \\x1b by test$/m);
-  expect(await run('logs nosuch')).toEqual(refused('only runs of `tidemark serve` are logged'));
+  expect(await run('logs nosuch')).toEqual(
+    refused('there is no log of nosuch · `tidemark runs` lists the runs'),
+  );
   const queued = 'select status, started_at as started from ops.dag_runs where dag_run_id = $1';
   expect(await query(queued, [runId])).toEqual([{ status: 'queued', started: null }]);
   await query('delete from ops.dag_runs');

@@ -109,8 +109,9 @@ test('a Jira Data Center is set up with its address and a personal access token 
   const dataCenter = await startTracker({ dialect: 'data-center', issues: 1, projects: 1, users: 5 });
   try {
     const at = folder();
-    const set = [`baseUrl=${dataCenter.url}`, 'auth=bearer', `apiToken=${dataCenter.token}`];
-    const { code, out } = await at.run(['init', 'jira', ...set.flatMap((each) => ['--set', each])]);
+    const set = [`baseUrl=${dataCenter.url}`, `apiToken=${dataCenter.token}`];
+    const words = ['init', 'jira-data-center', ...set.flatMap((each) => ['--set', each])];
+    const { code, out } = await at.run(words);
     expect(code).toBe(0);
     expect(out).toMatch(/signed in as .*server: Jira Data Center 9\.12\.4/s);
     expect(parseEnv(at.read('.env'))).toMatchObject({ TRACKER_AUTH: 'bearer' });
@@ -144,6 +145,7 @@ test('what is missing is refused with the flags that give it, and no pipeline fi
     expect.stringMatching(/^ {4}--set baseUrl=…: is missing: the address of the site/),
     expect.stringMatching(/^ {4}--set email=…: is missing: the e-mail .*; or --set auth=…$/),
     expect.stringMatching(/^ {4}--set apiToken=…: is missing: an API token/),
+    expect.stringMatching(/^ {2}· correct that/),
     '',
   ]);
   expect({ made: at.has('pipelines'), env: at.read('.env') }).toEqual({ made: false, env: example });
@@ -154,11 +156,15 @@ test('what is missing is refused with the flags that give it, and no pipeline fi
 });
 
 test.each([
-  ['an unknown source', ['jria'], 'there is no source “jria”; there are spotifyAds, jira, dagu'],
+  [
+    'an unknown source',
+    ['jria'],
+    'there is no source “jria” · there are spotifyAds, jira, jira-cloud, jira-data-center, dagu',
+  ],
   [
     'an unknown setting',
     ['jira', '--set', 'apitoken=t0p-s3cret'],
-    'there is no setting “apitoken”; there are baseUrl',
+    'there is no setting “apitoken” · there are baseUrl',
   ],
   ['a setting without a key', ['jira', '--set', 't0p-s3cret'], 'there is no setting “”'],
   [
@@ -210,7 +216,10 @@ test('a second time finds everything there, and changes nothing', async () => {
   fs.writeFileSync(at.at('pipelines/tracker.ts'), own);
   const before = at.read('.env');
   const { code, out } = await at.run(['init', 'jira', '--json', ...flags()]);
-  expect({ code, files: JSON.parse(out).files }).toEqual({ code: 0, files: [] });
+  expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, files: [], added: [] });
+  const { out: said } = await at.run(['init', 'jira', ...flags()]);
+  expect(said).toContain(`Nothing was missing in ${at.at('.env')}`);
+  expect(said).toContain('There is a file of tracker already: it was not changed.');
   expect([at.read('.env'), at.read('pipelines/tracker.ts')]).toEqual([before, own]);
 });
 
@@ -219,7 +228,12 @@ test('the other pipelines whose variables are set get files, too, so that none s
   const berlin = ['init', 'Jira', '--name', 'berlin-2', ...flags()];
   const half = await at.run(berlin, { TRACKER_EMAIL: 'me@x.example' });
   expect(half).toMatchObject({ code: 2, err: expect.stringContaining('TRACKER_BASE_URL: is missing') });
-  expect((await at.run(berlin)).code).toBe(0);
+  const first = await at.run(berlin);
+  expect(first.code).toBe(0);
+  expect(first.out).toContain(
+    `Added BERLIN_2_BASE_URL, BERLIN_2_EMAIL, BERLIN_2_API_TOKEN to ${at.at('.env')}`,
+  );
+  expect(first.out).toContain(`Wrote ${at.at('pipelines/workflow.ts')}, ${at.at('pipelines/berlin-2.ts')}`);
   expect(fs.readdirSync(at.at('pipelines'))).toEqual(['berlin-2.ts', 'workflow.ts']);
   expect(parseEnv(at.read('.env'))).toMatchObject({ BERLIN_2_EMAIL: tracker.email });
   const { out } = await at.run(['check', '--json']);

@@ -41,12 +41,35 @@ test('text of a source cannot break a table, move the cursor, recolour or reorde
   expect(half).toBe('half \\ud800 pair, whole 😀, \\u2028, \\ufeff, Grüße 漢字');
 });
 
-test('on a narrow terminal columns that may be cut are cut, others never; a pipe cuts nothing', () => {
+test('on a narrow terminal long columns are cut first; a pipe cuts nothing', () => {
   const rows = [['PROJ-1234567', 'a long explanation that does not fit']];
   const lines = grid(['KEY', 'WHY…'], rows, { ...plain, columns: 30 });
   expect(lines.filter((line) => line.length > 30)).toEqual([]);
   expect(lines[1]).toMatch(/^PROJ-1234567 {2}a long.*…$/);
   expect(grid(['A…'], [['x'.repeat(500)]], plain)[1]).toBe('x'.repeat(500));
+});
+
+test('a table fits the terminal: the widest columns give way, numbers and narrow ones never', () => {
+  const rows = [
+    [
+      'tracker.issues',
+      'fresh',
+      1234567,
+      'expected 5,000 · read 5,000 · stored 5,000',
+      '漢字漢字漢字漢字漢字',
+    ],
+    ['ads.insight_reports', 'stale', 12, 'expected – · read 5 · stored 5', 'short'],
+  ];
+  for (const columns of [100, 80, 60, 50]) {
+    const lines = grid(['PIPELINE', 'STATE', 'ROWS', 'RECEIPT', 'WHY…'], rows, { ...plain, columns });
+    const wide = lines.map((line) => line.replace(/[漢字]/g, 'xx').length);
+    expect({ columns, most: Math.max(...wide) <= columns }).toEqual({ columns, most: true });
+    expect(lines[1]).toContain('1,234,567');
+    expect(lines[1]).toContain('fresh');
+  }
+  // Where even that is not enough, no column loses all of its text.
+  const [, line] = grid(['PIPELINE', 'STATE', 'ROWS', 'RECEIPT', 'WHY…'], rows, { ...plain, columns: 10 });
+  expect(line).toMatch(/^tracker… {2}fresh {2}1,234,567 {2}expecte… {2}/);
 });
 
 test('colour does not count as width', () => {

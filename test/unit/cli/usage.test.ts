@@ -10,7 +10,7 @@ import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   ...'sync backfill plan reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
-  ...'simulate demo warehouse grant-reader export serve remote'.split(' '),
+  ...'simulate demo warehouse grant-reader export serve notify remote'.split(' '),
 ];
 
 test('--help lists every verb, and each explains itself, examples first, on stdout', async () => {
@@ -73,6 +73,8 @@ test.each([
   const { code, out, err } = await tidemark(words);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(advice);
+  // Without a verb it is the help that is printed.
+  if (words !== '') expect(err).toMatch(/^error: [\s\S]+ · \S/m);
 });
 
 test.each(['--json', 'rejects --json', 'help nosuch --json'])(
@@ -151,7 +153,7 @@ test.skipIf(!fs.existsSync('/dev/full'))(
       env: { PATH: process.env.PATH ?? '', NODE: process.execPath, CLI: launcher },
     });
     expect(stdout).toBe('1\n');
-    expect(stderr).toMatch(/^tidemark: .*ENOSPC.*\n$/m);
+    expect(stderr).toMatch(/^error: .*ENOSPC.* · .*\n$/m);
     expect(stderr).not.toMatch(/^ +at /m);
   },
 );
