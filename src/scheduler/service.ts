@@ -14,7 +14,7 @@ import { refreshMs } from './queue.ts';
 import { repeat } from './repeat.ts';
 import { databaseNow, markLost } from './requests.ts';
 import type { DagCatalogue } from './run-request.ts';
-import { scheduled, tick, unseen } from './ticks.ts';
+import { lookout, scheduled, tick } from './ticks.ts';
 import { handleJob, type WorkerDeps } from './worker.ts';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
@@ -32,7 +32,7 @@ export interface ServiceDeps extends WorkerDeps {
 export async function startService(deps: ServiceDeps) {
   const { warehouse, queue, catalogue, jobs, name, times, trouble, look } = deps;
   const { db } = warehouse;
-  const schedules = scheduled(catalogue);
+  const dueNow = lookout(scheduled(catalogue));
   const over = new AbortController();
   const { signal } = over;
   const configured = new Set(catalogue.filter((dag) => dag.configured).map((dag) => dag.name));
@@ -63,7 +63,7 @@ export async function startService(deps: ServiceDeps) {
     repeat(ms, signal, work, (error) => trouble(what, error));
   const loops = [
     every('looking at the schedules', times.tickMs, async () => {
-      for (const schedule of await unseen(db, schedules)) await tick(db, queue, schedule, name);
+      for (const schedule of await dueNow(db)) await tick(db, queue, schedule, name);
     }),
     every('looking for dead workers', times.reapMs, () => reap(signal)),
     every('looking around', times.lookMs, async () => look(await stuck(db, times.stuckMs), signal)),

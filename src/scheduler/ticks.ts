@@ -23,19 +23,41 @@ export const scheduled = (catalogue: DagCatalogue): readonly Scheduled[] =>
     timed.filter(({ starts }) => configured && starts).map((each) => ({ ...each, pipeline, due: due(each) })),
   );
 
-/** Of these schedules the ones at which `tick` has something to do: that are new or changed, or have an instant that passed. */
-export async function unseen(db: Trx, schedules: readonly Scheduled[]): Promise<readonly Scheduled[]> {
+/**
+ * Gives a function that says at which of these schedules `tick` has something to do: those that are new or changed, or have an instant that passed.
+ * It reads one row for as long as `ops.schedules` stays as it is and no instant passes.
+ */
+export function lookout(schedules: readonly Scheduled[]): (db: Trx) => Promise<readonly Scheduled[]> {
+  /** Nothing is due from `from` until `to`, where the rows are still those. */
+  let quiet: { readonly rows: string; readonly from: Date; readonly to: Date | undefined } | undefined;
+  return async (db) => {
+    const [at] = await query(db)<{ rows: string; now: Date }>`
+      select coalesce(sum(hashtextextended(s::text, 0)), 0)::text as rows, clock_timestamp() as now from ops.schedules s`;
+    if (at === undefined) throw new Error('the database gave no time');
+    const { rows, now } = at;
+    const isQuiet = rows === quiet?.rows && now >= quiet.from && (quiet.to === undefined || now < quiet.to);
+    if (isQuiet) return [];
+    const seen = await seenOf(db);
+    let first: Date | undefined;
+    const found = schedules.filter(({ pipeline, does, cron, timeZone, due }) => {
+      const row = seen.get(`${pipeline} ${does}`);
+      if (row === undefined || row.cron !== cron || row.timeZone !== timeZone || row.seenTo > now)
+        return true;
+      const next = due(row.seenTo).next().value;
+      if (first === undefined || next < first) first = next;
+      return next <= now;
+    });
+    quiet = found.length === 0 ? { rows, from: now, to: first } : undefined;
+    return found;
+  };
+}
+
+/** What is stored of each schedule, by pipeline and what it does. */
+async function seenOf(db: Trx) {
   const rows = await query(db)<
-    Record<'pipeline' | 'does' | 'cron' | 'timeZone', string> & Record<'seenTo' | 'now', Date>
-  >`
-    select pipeline, does, cron, time_zone, seen_to, clock_timestamp() as now from ops.schedules`;
-  const seen = new Map(rows.map((row) => [`${row.pipeline} ${row.does}`, row]));
-  return schedules.filter(({ pipeline, does, cron, timeZone, due }) => {
-    const row = seen.get(`${pipeline} ${does}`);
-    if (row === undefined || row.cron !== cron || row.timeZone !== timeZone || row.seenTo > row.now)
-      return true;
-    return due(row.seenTo).next().value <= row.now;
-  });
+    Record<'pipeline' | 'does' | 'cron' | 'timeZone', string> & Record<'seenTo', Date>
+  >`select pipeline, does, cron, time_zone, seen_to from ops.schedules`;
+  return new Map(rows.map((row) => [`${row.pipeline} ${row.does}`, row]));
 }
 
 /**

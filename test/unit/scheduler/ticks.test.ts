@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { due } from '../../../src/runs/schedule.ts';
-import { type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts';
+import { lookout, type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import { catalogue, dag, dailySinceJustNow, timed } from './orchestra.ts';
 import { openRequests } from './requests.ts';
 
@@ -116,6 +116,47 @@ test('a changed schedule goes by its new times at once', async () => {
   expect(await query('select cron, time_zone, changed_at > seen_to as changed from ops.schedules')).toEqual([
     { cron: '30 5 1 1 *', time_zone: 'Europe/Berlin', changed: true },
   ]);
+});
+
+test('a look finds what is new, what another process changed, and what came due meanwhile', async () => {
+  const yearly = schedule('nightly', '30 5 1 1 *');
+  /** Due a quarter of a second after it was last seen. */
+  const soon: Scheduled = {
+    ...daily,
+    *due(after) {
+      for (let at = after.getTime() + 250; ; at += 250) yield new Date(at);
+    },
+  };
+  const looks = lookout([yearly, soon]);
+  const found = async () => (await looks(lab.warehouse.db)).map(({ pipeline }) => pipeline);
+  expect(await found()).toEqual(['nightly', 'tracker']);
+  await look(yearly);
+  await look(soon);
+  await query(`update ops.schedules set seen_to = clock_timestamp() where pipeline = 'tracker'`);
+  expect(await found()).toEqual([]);
+  await expect.poll(found).toEqual(['tracker']);
+  await query(`update ops.schedules set seen_to = clock_timestamp() + interval '1 minute'
+    where pipeline = 'tracker'`);
+  expect(await found()).toEqual(['tracker']);
+  await query(`update ops.schedules set seen_to = clock_timestamp() - interval '2 years', cron = cron || ' '
+    where pipeline = 'nightly'`);
+  expect(await found()).toContain('nightly');
+});
+
+test('a look at schedules that stay as they are reads one row', async () => {
+  const all = [schedule('nightly', '30 5 1 1 *'), schedule('tracker', '30 5 1 1 *')];
+  for (const each of all) await look(each);
+  const read: number[] = [];
+  const counted = lab.warehouse.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      read.push(result.rows.length);
+      return result;
+    },
+  });
+  const looks = lookout(all);
+  for (let n = 0; n < 3; n++) expect(await looks(counted)).toEqual([]);
+  expect(read).toEqual([1, 2, 1, 1]);
 });
 
 test('only what is configured and starts by itself is scheduled', () => {
