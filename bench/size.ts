@@ -29,7 +29,7 @@ export const budgets: Readonly<Record<string, number>> = {
   warehouse: 905,
   embedded: 399,
   runs: 590,
-  scheduler: 714,
+  scheduler: 730,
   outbound: 396,
   'server/api': 588,
   'server/dashboard': 960,
