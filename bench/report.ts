@@ -97,7 +97,8 @@ With 500 pipelines each quarter of an hour a job is due every 1.8 s.
 
 The rest of part (m), one round with a load below 4: a night over 50 sites of 400 ms a request takes 97.0, 54.6 and 34.7 s with one, two and four
 processes (cores 22, 41 and 64 % busy). That is 1.77 and 2.79 times as fast; 2.79 misses 3.2, because 50 sites fill the 16 places of four processes in four
-waves and the 4 places of one in 13: whole waves allow 3.25. 500 idle pipelines cost 1.4 statements a second and 1.9 % of a core (goal: 1 %, not met
-and not explained yet); a start is picked up after 20 ms, at most 59.
+waves and the 4 places of one in 13: whole waves allow 3.25. 500 idle pipelines cost 1.4 statements a second and 1.9 % of a core (goal: 1 %, not met);
+by profile a quarter was the next time of each schedule, worked out anew each five seconds. It is remembered since; the share was not measured
+again. A start is picked up after 20 ms, at most 59.
 `;
 }
