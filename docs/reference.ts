@@ -100,17 +100,14 @@ function commandPart(command: Command): readonly string[] {
 
 // Variables
 
-/** What .env.example says of each variable: its comment, which may be of several. */
+/** What .env.example says of each variable: the comment right above it. */
 function explained(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   let said: string[] = [];
-  let isOver = false;
   for (const line of readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')) {
     const [, name] = /^#([A-Z_]+)=/.exec(line) ?? [];
     if (name !== undefined) found.set(name, said.join(' '));
-    else if (isOver || !line.startsWith('# ') || line.startsWith('# ──')) said = [];
-    if (name === undefined && line.startsWith('# ') && !line.startsWith('# ──')) said.push(line.slice(2));
-    isOver = name !== undefined;
+    said = line.startsWith('# ') && !line.startsWith('# ──') ? [...said, line.slice(2)] : [];
   }
   return found;
 }
@@ -121,6 +118,9 @@ const ofTerminal = [
   ['FORCE_COLOR', 'not empty: colours also off a terminal'],
   ['TERM', '`dumb`: no live display and no colours'],
 ] as const;
+
+/** Variables whose default depends on the machine, or is kept in another form than it is written. Their texts say it. */
+const inWords = ['TIDEMARK_HOME', 'TIDEMARK_JOBS', 'TIDEMARK_WORKING_DAYS'];
 
 async function variablesPage(): Promise<string> {
   const shipped = await shippedPipelines<Connector>();
@@ -133,7 +133,7 @@ async function variablesPage(): Promise<string> {
   );
   const rows = shown.map(({ name, isSecret, value }) => [
     code(name),
-    value === '' || name === 'TIDEMARK_JOBS' || name === 'TIDEMARK_HOME' ? '' : code(value),
+    value === '' || inWords.includes(name) ? '' : code(value),
     isSecret ? 'yes' : '',
     about.get(name) ?? texts.get(name)?.replace('(secret) ', '') ?? '',
   ]);
