@@ -57,7 +57,7 @@ export const init: Verb<InitFlags> = async (context, { source, name, set = [] })
   return print(context, data, blocks, check.exitCode);
 };
 
-/** A word for a source in capitals, with hyphens or without. */
+/** The name of a source as it is compared: without hyphens and capitals. */
 const plain = (word: string): string => word.replaceAll('-', '').toLowerCase();
 
 const pipelinesOf = (files: readonly { readonly definition: PipelineDefinition<Connector> }[]) =>

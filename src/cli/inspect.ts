@@ -51,7 +51,7 @@ export const status: Verb<{ pipeline?: string }> = async (context, { pipeline })
     { title: 'Last night', rows: nights, keys: 'runId status parts startedAt seconds timing error' },
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
     { title: 'Last runs', rows: more?.runs ?? [], keys: runKeys },
-    { title: 'Next runs, of `tidemark serve`', rows: more?.next ?? [], keys: 'does next startsAt schedule' },
+    { title: 'Next runs, of `tidemark serve`', rows: more?.next ?? [], keys: 'does next schedule' },
   ]);
 };
 
@@ -60,15 +60,11 @@ const runKeys = 'runId pipeline kind status startedAt seconds counts error';
 /** When the pipeline runs next by its schedule. */
 async function nextRuns({ jobs }: Pipeline) {
   const { due } = await import('../runs/schedule.ts');
-  return jobs.map(({ does, on, within }) => {
-    const next = due(on)(new Date()).next().value;
-    return {
-      does,
-      next,
-      startsAt: next,
-      schedule: `${on.cron} ${on.timeZone}${within ? `, within ${within}` : ''}`,
-    };
-  });
+  return jobs.map(({ does, on, within }) => ({
+    does,
+    next: due(on)(new Date()).next().value,
+    schedule: `${on.cron} ${on.timeZone}${within ? `, within ${within}` : ''}`,
+  }));
 }
 
 /** The streams with their tables, or one of them in detail. */

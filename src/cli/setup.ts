@@ -73,8 +73,7 @@ export const config: Verb = async (context) => {
 
 /** What was found. A problem means that it is not enough. */
 interface CheckResult {
-  /** Those that are text are shown. */
-  readonly facts: readonly unknown[];
+  readonly facts: readonly (string | false | undefined)[];
   readonly problem?: unknown;
 }
 
@@ -97,7 +96,9 @@ export const test: Verb = async (context) => {
   const { sendTest } = await import('../outbound/deliver.ts');
   const sent = await sendTest(channels, context.signal);
   if (sent.length === 0)
-    throw new Misconfigured('no channel is set · set TIDEMARK_SLACK_WEBHOOK_URL or TIDEMARK_WEBHOOK_URL');
+    throw new Misconfigured(
+      'no channel is set · set TIDEMARK_WEBHOOK_URL, TIDEMARK_SLACK_WEBHOOK_URL, TIDEMARK_PAGERDUTY_ROUTING_KEY or TIDEMARK_SMTP_URL',
+    );
   const rows = sent.map((each) => ({ ...each, state: each.problem === null ? 'ok' : 'failed' }));
   const codes = sent.map(({ problem }) => (problem === null ? exit.ok : exit.failed));
   return print(context, { sent }, [{ rows, keys: 'channel state problem' }], combined(codes));
@@ -163,7 +164,7 @@ const whereSent = (channels: Awaited<ReturnType<Context['parts']['config']>>['no
   const facts = channels.map((each) =>
     each.name === 'email' ? `email to ${each.to.join(', ')}` : each.name,
   );
-  if (facts.length === 0) return 'nobody gets a message when a pipeline fails';
+  if (facts.length === 0) return 'no message is sent when a pipeline fails';
   return { facts: [...facts, 'no message was sent'] };
 };
 

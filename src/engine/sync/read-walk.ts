@@ -51,8 +51,9 @@ class WalkReader {
   readonly #walking: WalkRun;
   /** Slices that are left to the next run. */
   left = 0;
-  /** When this run began the first slice of each owner (`performance.now()`), in this order. */
-  readonly #begun = new Map<string, number>();
+  /** Owners of which this run began a slice, and when it began the first one (`performance.now()`). */
+  readonly #begun = new Set<string>();
+  #since = 0;
   /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
 
@@ -84,14 +85,14 @@ class WalkReader {
     return [];
   }
 
-  /** Whether a slice is begun in this run: when its turn is over only of owners that were begun, of which there is one at least. */
+  /** Whether this run begins the slice. A run begins one owner at least. Once its turn is over it only finishes the owners that it began. */
   async #begins(walking: WalkRun, { slice, sliceId, owner }: OpenSlice): Promise<boolean> {
     const { stream, tally, turn } = walking;
     const isLeft = (): boolean => {
-      const [since] = this.#begun.values();
-      if (turn === undefined || since === undefined || this.#begun.has(owner)) return false;
-      const sent = Math.max(tally.requests, tally.expected);
-      return { requests: sent, minutes: (performance.now() - since) / minutes(1) }[turn.of] >= turn.most;
+      if (turn === undefined || this.#begun.size === 0 || this.#begun.has(owner)) return false;
+      const requests = Math.max(tally.requests, tally.expected);
+      const used = { requests, minutes: (performance.now() - this.#since) / minutes(1) };
+      return used[turn.of] >= turn.most;
     };
     const expected = isLeft() ? 0 : await stream.requests?.(slice, sliceContext(walking, stream, sliceId));
     // Others may have begun meanwhile.
@@ -100,7 +101,8 @@ class WalkReader {
       return false;
     }
     tally.expected += expected ?? 1;
-    this.#begun.set(owner, this.#begun.get(owner) ?? performance.now());
+    if (this.#begun.size === 0) this.#since = performance.now();
+    this.#begun.add(owner);
     return true;
   }
 

@@ -77,7 +77,7 @@ export interface Lab {
   readonly asked: string[];
   /** Slices that are read at once. */
   concurrency: number;
-  /** What a run reads of facts, of which a slice is one request. Undefined: all. */
+  /** The budget of a run for the stream `facts`; a slice of it is one request. Undefined: a run reads all. */
   turn?: TurnBudget;
   readonly notes: string[];
   run(options?: { readonly full?: boolean }): Promise<RunReport>;

@@ -1,4 +1,4 @@
-/** A stream that has so many requests or minutes a run reads its owners in turn, and says so. */
+/** A stream with a budget of requests or minutes for each run reads its owners in turn, and says so. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { streamStates } from '../../../src/queries/freshness.ts';
 import { openAdsRig } from '../../support/ads-rig.ts';
@@ -191,7 +191,7 @@ test('a run that reads everything again reads all owners, and ends the turn', as
   expect((await coveredTo()).watermark).toBe('2026-06-30');
 });
 
-/** Slices are read one after the other, and each takes so many minutes. */
+/** Slices are read one after the other. Each takes the given number of minutes. */
 function eachTakes(minutes: number): void {
   const now = performance.now.bind(performance);
   let passed = 0;
