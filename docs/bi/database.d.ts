@@ -75,6 +75,7 @@ export interface TidemarkDatabase {
   'ops.batches': OpsBatches;
   'ops.budgets': OpsBudgets;
   'ops.calendar_days': OpsCalendarDays;
+  'ops.change_token': OpsChangeToken;
   'ops.checkpoints': OpsCheckpoints;
   'ops.commits': OpsCommits;
   'ops.custom_field_columns': OpsCustomFieldColumns;
@@ -93,6 +94,7 @@ export interface TidemarkDatabase {
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
   'ops.rejects': OpsRejects;
+  'ops.run_heads': OpsRunHeads;
   'ops.run_list': OpsRunList;
   'ops.run_log': OpsRunLog;
   'ops.run_steps': OpsRunSteps;
@@ -103,6 +105,7 @@ export interface TidemarkDatabase {
   'ops.slices': OpsSlices;
   'ops.sources': OpsSources;
   'ops.stream_freshness': OpsStreamFreshness;
+  'ops.stream_states': OpsStreamStates;
   'ops.streams': OpsStreams;
   'ops.text_mentions': OpsTextMentions;
   'ops.ticks': OpsTicks;
@@ -1857,6 +1860,11 @@ export interface OpsCalendarDays {
   is_weekend: boolean;
 }
 
+/** One short text that changes when what a person sees may have changed; one row. */
+export interface OpsChangeToken {
+  token: string | null;
+}
+
 /** The stored watermark of each stream: everything before it is in the warehouse or in ops.rejects. */
 export interface OpsCheckpoints {
   source_id: number;
@@ -2089,6 +2097,17 @@ export interface OpsRejects {
   given: unknown;
 }
 
+/** Of each run and each night what lists are filtered by and ordered by; the rest is in ops.run_list. */
+export interface OpsRunHeads {
+  id: string | null;
+  run_id: string | null;
+  night: string | null;
+  pipeline: string | null;
+  kind: string | null;
+  status: string | null;
+  started_at: Date | null;
+}
+
 /** Runs, and each night as the sum of the runs of its parts. */
 export interface OpsRunList {
   id: string | null;
@@ -2258,6 +2277,29 @@ export interface OpsStreamFreshness {
   promise_seconds: string | null;
 }
 
+/** How fresh each stream is, with its part in the newest run that read it; one row per source and stream, in their order. */
+export interface OpsStreamStates {
+  pipeline: string | null;
+  stream: string | null;
+  target: string | null;
+  child_tables: string[] | null;
+  about: string | null;
+  endpoint: string | null;
+  freshness: string | null;
+  reason: string | null;
+  fresh_at: Date | null;
+  token_ends_at: Date | null;
+  promise_seconds: number | null;
+  watermark: Date | null;
+  full_at: Date | null;
+  open_rejects: number | null;
+  run_id: string | null;
+  kind: string | null;
+  status: string | null;
+  finished_at: Date | null;
+  receipt: unknown;
+}
+
 /** Each stream of each source: where it lands and whether the server has it. */
 export interface OpsStreams {
   source_id: number;
@@ -2271,6 +2313,7 @@ export interface OpsStreams {
   freshness_seconds: string;
   excluded: boolean;
   in_turn: boolean;
+  child_tables: string[];
 }
 
 /** What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows. */

@@ -9,7 +9,7 @@ select
 from ops.dag_runs
 union all
 select
-  'manual-' || run_id,
+  'manual-' || run_id::text,
   pipeline,
   kind,
   case when jsonb_typeof(params->'streams') = 'array' then array(select jsonb_array_elements_text(params->'streams')) end,

@@ -39,7 +39,7 @@ from (
   from ops.dag_runs q
   union all
   select
-    'manual-' || run_id, pipeline, kind, trigger,
+    'manual-' || run_id::text, pipeline, kind, trigger,
     case when status = 'running' and not exists (select from ops.live_runs v where v.run_id = r.run_id)
       then 'lost' else status end,
     concat_ws(' ',

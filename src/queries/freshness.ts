@@ -1,7 +1,7 @@
 /** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
 
 import type { Receipt } from '../core/run.ts';
-import { type Db, query, receiptOf } from './db.ts';
+import { type Db, query } from './db.ts';
 import type { RunLine } from './run-history.ts';
 
 /**
@@ -14,6 +14,8 @@ export interface StreamState {
   readonly pipeline: string;
   readonly stream: string;
   readonly target: string;
+  /** `schema.table` of what its records hold besides, e.g. the comments of issues. */
+  readonly childTables: readonly string[];
   readonly about: string;
   readonly endpoint: string;
   readonly freshness: Freshness;
@@ -40,25 +42,7 @@ interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finished
 /** Every stream the warehouse knows of, by pipeline and name. Ages are by the database's clock. */
 export async function streamStates(db: Db): Promise<readonly StreamState[]> {
   type StateRow = Omit<StreamState, 'last'> & { [K in keyof LastPart]: LastPart[K] | null };
-  const rows = await query(db)<StateRow>`
-    select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, case
-        when t.excluded then 'excluded' when t.state in ('unavailable', 'forbidden') then t.state
-        when fresh.at is null then 'never'
-        when now() - fresh.at <= fresh.promise_seconds * interval '1 second' then 'fresh' else 'stale' end as freshness,
-      case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason,
-      fresh.at as fresh_at, src.token_ends_at, fresh.promise_seconds::float8, c.watermark, c.full_at,
-      (select count(*) from ops.rejects r
-        where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open')::float8 as open_rejects,
-      l.run_id::text, l.kind, l.status, l.finished_at, ${receiptOf('l')}
-    from ops.streams t
-    join ops.sources src using (source_id)
-    join ops.stream_freshness fresh using (source_id, stream)
-    left join ops.checkpoints c using (source_id, stream)
-    left join lateral (
-      select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
-      where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay'
-      order by rs.run_id desc limit 1) l on true
-    order by src.source_id, t.stream`;
+  const rows = await query(db)<StateRow>`select * from ops.stream_states`;
   return rows.map(({ runId, kind, status, finishedAt, receipt, ...state }) => ({
     ...state,
     last: runId && kind && status && receipt ? { runId, kind, status, finishedAt, receipt } : null,

@@ -69,16 +69,19 @@ interface RunFilter {
 export const runs = (db: Db, { pipeline, night, kinds, status, before, limit }: RunFilter) => {
   const isWhole = pipeline === undefined && night === undefined && status === undefined;
   const fits = every(
-    isWhole ? sql`r.night is null` : sql`(r.run_id is not null or r.pipeline = ${pipeline ?? null})`,
+    isWhole ? sql`r.night is null` : sql`(r.run_id > 0 or r.pipeline = ${pipeline ?? null})`,
     pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
     night !== undefined && sql`r.night = ${night}`,
     kinds !== undefined && sql`r.kind = any (${[...kinds]}::text[])`,
     status !== undefined && sql`r.status = ${status}`,
     before !== undefined &&
-      sql`(r.started_at, coalesce(r.run_id, 0)) < (
-        select started_at, coalesce(run_id, 0) from ops.run_list where id = ${before})`,
+      sql`(r.started_at, r.run_id) < (select started_at, run_id from ops.run_heads where id = ${before})`,
   );
-  return selectRuns(db, sql`${fits} order by r.started_at desc, coalesce(r.run_id, 0) desc limit ${limit}`);
+  const newest = sql`select id from ops.run_heads r where ${fits} order by r.started_at desc, r.run_id desc limit ${limit}`;
+  return selectRuns(
+    db,
+    sql`r.id = any (array(${newest})) order by r.started_at desc, coalesce(r.run_id, 0) desc`,
+  );
 };
 
 /** What a night has besides: how many of its parts have each status, and whether a pipeline of it was later than promised. */
@@ -99,10 +102,18 @@ export const lastNight = (db: Db) =>
 export const recentRuns = (db: Db): Promise<readonly RunLine[]> =>
   selectRuns(
     db,
-    sql`r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
-        select max(run_id) from ops.runs where finished_at is not null group by pipeline, settles)
+    sql`r.run_id = any (array(
+        (select run_id from ops.runs order by run_id desc limit 20)
+        union all select newest.run_id from ops.sources s cross join lateral (values
+          (${newestEnded(sql`settles = 'freshness'`)}), (${newestEnded(sql`settles = 'deletions'`)}),
+          (${newestEnded(sql`settles is null`)})
+        ) newest (run_id)))
       order by r.run_id desc`,
   );
+
+/** The number of the newest run of the source `s`. */
+const newestEnded = (which: RawBuilder<unknown>) =>
+  sql`(select max(run_id) from ops.runs where pipeline = s.name and finished_at is not null and ${which})`;
 
 /** Of each pipeline among these runs (the newest first) the last run of every stream that has ended: the state of the pipeline. */
 export const lastWhole = (last: readonly RunLine[]): readonly RunLine[] => {

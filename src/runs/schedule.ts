@@ -74,9 +74,14 @@ function afterGap(clock: Clock, wall: number, before: number): number {
   return at;
 }
 
+/** Made once for each time zone: it takes longer than a day of instants. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 function clockOf(timeZone: string): Clock {
   try {
-    const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+    const style = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
+    const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', style);
+    formats.set(timeZone, format);
     return (at) => Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
   } catch (cause) {
     throw new Misconfigured(`there is no time zone “${timeZone}”`, { cause });

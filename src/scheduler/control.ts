@@ -26,13 +26,13 @@ export function openControl(
   queue: Queue,
   preview: Runner['preview'],
 ) {
+  const databaseNow = async (): Promise<Date> => new Date(await store.databaseNow(db));
+
   /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
-  const shown = async ({ name, about, configured, timed }: KnownDag) => {
-    const now = new Date(await store.databaseNow(db));
+  const shown = ({ name, about, configured, timed }: KnownDag, now: Date, last: DagRun | null = null) => {
     const next = configured ? timed.map((each) => due(each)(now).next().value.getTime()) : [];
     const schedule = timed.map(({ does, cron, timeZone }) => ({ does, cron, timeZone }));
     const nextAt = next.length === 0 ? null : new Date(Math.min(...next));
-    const [last = null] = await store.dagRuns(db, name, { limit: 1 });
     return { name, about, configured, schedule, nextAt, last };
   };
 
@@ -55,11 +55,17 @@ export function openControl(
   };
 
   return {
-    list: () => Promise.all(catalogue.map(shown)),
+    async list() {
+      const names = catalogue.map(({ name }) => name);
+      const [now, newest] = await Promise.all([databaseNow(), store.newestOf(db, names)]);
+      const last = new Map(newest.map((run) => [run.pipeline, run]));
+      return catalogue.map((dag) => shown(dag, now, last.get(dag.name)));
+    },
 
     /** Throws `NotFound`. */
     async status(name: string) {
-      const dag = await shown(request.dagOf(catalogue, name));
+      const [last] = await store.dagRuns(db, name, { limit: 1 });
+      const dag = shown(request.dagOf(catalogue, name), await databaseNow(), last);
       const run = (await store.activeRun(db, name)) ?? dag.last;
       return { dag, run, steps: run === null ? [] : await store.stepsOf(db, run.runs) };
     },

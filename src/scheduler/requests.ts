@@ -326,6 +326,17 @@ export async function dagRuns(db: Db, pipeline: string, { limit, before }: RunsP
   return select(db, sql`${which} order by d.queued_at desc, d.run_id desc limit ${limit}`);
 }
 
+/** The newest of each of these pipelines. */
+export const newestOf = (db: Db, pipelines: readonly string[]) =>
+  select(
+    db,
+    sql`d.run_id = any (array(select n.id from unnest(${[...pipelines]}::text[]) p (name) cross join lateral (
+        (select dag_run_id, queued_at from ops.dag_runs where pipeline = p.name order by 2 desc, 1 desc limit 1)
+        union all (select 'manual-' || run_id::text, started_at from ops.runs
+          where pipeline = p.name and trigger = 'manual' order by 2 desc limit 1)
+        order by 2 desc limit 1) n (id, at)))`,
+  );
+
 /**
  * The one that counts as active: what runs, before what waits. A run of the command line that holds the pipeline now counts, too.
  * Undefined: a start has nothing in its way. `except`: a request that does not count.

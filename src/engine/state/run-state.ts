@@ -27,19 +27,21 @@ export async function registerSource(
   excluded: ReadonlySet<string>,
   inTurn: Readonly<Record<string, unknown>> = {},
 ): Promise<number> {
-  const all = streams.map(({ name, about, endpoint, table }) => {
+  const all = streams.map(({ name, about, endpoint, table, children = {} }) => {
     const reading = { excluded: excluded.has(name), in_turn: name in inTurn };
-    return { name, target: nameOf(table), about, endpoint, ...reading };
+    const child_tables = Object.values(children).map((child) => nameOf(child.table));
+    return { name, target: nameOf(table), about, endpoint, ...reading, child_tables };
   });
   const [source] = await query(db)<{ id: number }>`with source as (
       insert into ops.sources as s (name, kind, base_url) values (${name}, ${kind}, ${baseUrl})
       on conflict (name) do update set base_url = s.base_url returning source_id),
     listed as (
-      insert into ops.streams (source_id, stream, target, about, endpoint, excluded, in_turn)
+      insert into ops.streams (source_id, stream, target, about, endpoint, excluded, in_turn, child_tables)
       select source_id, n.* from source, jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
-        as n (name text, target text, about text, endpoint text, excluded boolean, in_turn boolean)
+        as n (name text, target text, about text, endpoint text, excluded boolean, in_turn boolean, child_tables text[])
       on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about,
-        endpoint = excluded.endpoint, excluded = excluded.excluded, in_turn = excluded.in_turn)
+        endpoint = excluded.endpoint, excluded = excluded.excluded, in_turn = excluded.in_turn,
+        child_tables = excluded.child_tables)
     select source_id as id from source`;
   if (source === undefined) throw new Error(`ops.sources gave no id for ${name}`);
   return source.id;

@@ -15,6 +15,7 @@ const stream: StreamState = {
   pipeline: 'tracker',
   stream: 'issues',
   target: 'tracker.issues',
+  childTables: [],
   about: '',
   endpoint: '',
   freshness: 'fresh',

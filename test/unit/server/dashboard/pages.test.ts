@@ -295,14 +295,14 @@ test('the token of changes is the same until something happens, and says when th
 
 test('an internal error is reported to the operator and not to the reader', async () => {
   const { pool } = scene.rig.database.warehouse;
-  await pool.query('alter table ops.streams rename to streams_away');
+  await pool.query('alter view ops.stream_states rename to states_away');
   try {
     const { status: code, body } = await person.get('/streams');
     expect(code).toBe(500);
     expect(body).toContain('Something went wrong here');
-    expect(body).not.toMatch(/streams_away|ops\.streams/);
-    expect(scene.troubles.at(-1)).toMatch(/^GET \/streams of the dashboard failed: .*ops\.streams/);
+    expect(body).not.toMatch(/states_away|ops\.stream_states/);
+    expect(scene.troubles.at(-1)).toMatch(/^GET \/streams of the dashboard failed: .*ops\.stream_states/);
   } finally {
-    await pool.query('alter table ops.streams_away rename to streams');
+    await pool.query('alter view ops.states_away rename to stream_states');
   }
 });

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { TrackerOptions } from '../../../../simulators/jira/server.ts';
 import type { Control } from '../../../../src/scheduler/control.ts';
 import { dashboard } from '../../../../src/server/dashboard/dashboard.ts';
+import type { DashboardDeps } from '../../../../src/server/dashboard/layout.ts';
 import { openRig, type Rig } from '../../../support/rig.ts';
 import { smallSite } from '../../../support/small-site.ts';
 import { openTestControl, type TestControl } from './control.ts';
@@ -31,6 +32,13 @@ export interface SceneOptions {
   readonly planned?: (tonight: TestControl['tonight']) => ReturnType<TestControl['tonight']>;
 }
 
+/** A dashboard that does not listen yet. */
+export async function dashboardOf(deps: Omit<DashboardDeps, 'version'>): Promise<FastifyInstance> {
+  const app = fastify({ logger: false });
+  await app.register(dashboard, { ...deps, version: 'test' });
+  return app;
+}
+
 export async function openScene({
   tracker = {},
   now = () => new Date(),
@@ -42,18 +50,16 @@ export async function openScene({
   const troubles: string[] = [];
   const apps: FastifyInstance[] = [];
   const beside = async ({ token, readToken }: Tokens): Promise<FastifyInstance> => {
-    const app = fastify({ logger: false });
-    apps.push(app);
-    await app.register(dashboard, {
+    const app = await dashboardOf({
       control,
       db: rig.database.warehouse.db,
       tokens: { operate: token, read: readToken },
       now,
       tonight: () => planned(tonight),
-      version: 'test',
       trouble: (what: string, error?: unknown) =>
         troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
     });
+    apps.push(app);
     return app;
   };
   const app = await beside(tokens);

@@ -1,0 +1,68 @@
+/** Pages read what they show, however many runs the warehouse holds. */
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type History, openHistory } from './history.ts';
+import { visitor } from './visitor.ts';
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+let history: History;
+/** Set before the warehouse connects: its clients keep the method that they find then. */
+const ask = vi.spyOn(pg.Client.prototype, 'query');
+beforeAll(async () => {
+  history = await openHistory();
+  await history.begin(
+    Array.from({ length: 100 }, (_, at) => `pipeline_${at}`),
+    { nights: 1000 },
+  );
+}, 120_000);
+afterAll(async () => {
+  ask.mockRestore();
+  await history.close();
+});
+
+/** Tables that grow with each run. */
+const tables = ['runs', 'run_streams', 'dag_runs', 'dag_run_runs'];
+
+/** How many rows of these tables the plan reads, those included that its filters drop. */
+const rowsRead = (plan: Plan): number => {
+  const own = plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0);
+  const inner = (plan.Plans ?? []).reduce((sum, each) => sum + rowsRead(each), 0);
+  return inner + (tables.includes(plan['Relation Name'] ?? '') ? own * plan['Actual Loops'] : 0);
+};
+
+/** The statements of one answer, with their values. */
+async function statementsOf(path: string): Promise<readonly (readonly [text: string, values: unknown[]])[]> {
+  ask.mockClear();
+  expect((await visitor(history.app).get(path)).status).toBe(200);
+  const asked = ask.mock.calls.map(([query, given]): [string, unknown[]] => {
+    const { text = String(query), values = given } = Object(query);
+    return [text, Array.isArray(values) ? values : []];
+  });
+  return asked.filter(([text]) => /^\s*(select|with)\b[^;]*$/.test(text));
+}
+
+/** Most rows that a page reads, of 100,000 runs. */
+const most = 10_000;
+
+test.each(['/streams/pipeline_7/issues', '/runs', '/runs?pipeline=pipeline_7', '/runs/75000', '/changes'])(
+  '%s reads a small part of a long history',
+  async (path) => {
+    const asked = await statementsOf(path);
+    expect(asked.length).toBeGreaterThan(0);
+    const reading: (readonly [rows: number, text: string])[] = [];
+    for (const [text, values] of asked) {
+      const [found] = await history.rows(`explain (analyze, format json) ${text}`, ...values);
+      const [plan] = Object(found)['QUERY PLAN'] as readonly { Plan: Plan }[];
+      if (plan) reading.push([rowsRead(plan.Plan), text.slice(0, 200)]);
+    }
+    expect(reading.filter(([rows]) => rows > most)).toEqual([]);
+  },
+);
