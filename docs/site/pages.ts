@@ -22,7 +22,7 @@ const chosen: readonly Group[] = [
   },
   {
     title: 'Run',
-    pages: below('docs/guides', 'serve deploy alerts reading backfills deletions upgrade backup'),
+    pages: below('docs/guides', 'serve deploy alerts traces reading backfills deletions upgrade backup'),
   },
   { title: 'Find what is wrong', pages: below('docs/guides', 'jira-numbers troubleshooting') },
   {

@@ -4,6 +4,7 @@ import { stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import { countRequest } from '../core/request-count.ts';
 import type { Http, HttpCounters, Request } from '../core/stream.ts';
+import { failSpan, type Span, traced } from '../core/traced.ts';
 import { classify } from './classify-response.ts';
 import { withRenewal } from './credentials.ts';
 import { exchange, networkFailure, type Sent } from './exchange.ts';
@@ -14,7 +15,7 @@ import { connectTo } from './proxy.ts';
 import { rateLimit } from './rate-limit.ts';
 import { baseOf, pathOf } from './request-url.ts';
 import { cleaner, secretsIn } from './response-message.ts';
-import { sleep, type Time, type Try, withRetry } from './with-retry.ts';
+import { type Attempt, sleep, type Time, type Try, withRetry } from './with-retry.ts';
 
 /**
  * An `Http` for one source. Throws `Misconfigured` for a base URL that is none. `send` throws `ForeignOrigin` before any socket opens,
@@ -61,13 +62,14 @@ export const createHttp = (options: HttpOptions): Http => {
     if (pace !== undefined) limiter.slow(pace, about);
   };
 
-  const attempt: Try = async (request, signal) => {
+  const attempt = async (request: Request, signal: AbortSignal, span: Span): Promise<Attempt> => {
     const credentials = login.authorize();
     const sent = sentOf(request, base.origin, pathOf(request, base), options, credentials);
     countRequest(counters);
     try {
       const got = await exchange(route.dispatcher, sent, timeouts, limits, signal);
       counters.bytes += got.raw.length;
+      span.setAttribute('http.response.status_code', got.status);
       if (got.status < 500) answeredAt = time.now();
       heed(request, got.headers);
       const clean = cleaner([...secretsIn(credentials), ...(options.secrets?.() ?? [])]);
@@ -79,7 +81,20 @@ export const createHttp = (options: HttpOptions): Http => {
       return { failed };
     }
   };
-  const paced: Try = (request, signal) => limiter.run(request, signal, () => attempt(request, signal));
+  const server = new URL(base.origin).host;
+  const paced: Try = (request, signal) => {
+    const { method, endpoint } = request;
+    const attributes = { 'http.request.method': method, 'url.template': endpoint, 'server.address': server };
+    return traced(`${method} ${endpoint}`, attributes, async (span) => {
+      const outcome = await limiter.run(request, signal, () => {
+        // Until then it waited for its turn: a free connection and the rate limit.
+        span.addEvent('sent');
+        return attempt(request, signal, span);
+      });
+      if ('failed' in outcome) failSpan(span, outcome.failed.error.code);
+      return outcome;
+    });
+  };
   const renewing = withRenewal(paced, login, closing.signal);
   const send = withRetry(renewing, policy, {
     time,

@@ -4,6 +4,7 @@ import { duration } from '../core/format.ts';
 import { memoizeAsync } from '../core/memoize-async.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import { hours, seconds } from '../core/time.ts';
+import { noteEnd, traced } from '../core/traced.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
 import { type Estimated, estimated, estimateOf } from '../planner/estimate.ts';
@@ -68,8 +69,14 @@ export async function execute(ask: Ask, deps: RunDeps): Promise<Executed> {
   // Asked for when the first stream is done: an estimate does not delay a run, nor end it.
   const past = memoizeAsync(() => pastOf(withConnectLimit(deps.warehouse, seconds(1)), ask.pipeline));
   const estimate: NonNullable<RunDeps['estimate']> = async (size) => estimateOf(size, await past());
+  const { pipeline, does } = ask;
+  const attributes = { 'tidemark.pipeline': pipeline, 'tidemark.does': does };
   try {
-    return { report: await run(ask, { ...deps, observe, estimate }) };
+    return await traced(`run ${pipeline}`, attributes, async (span) => {
+      const ended = await run(ask, { ...deps, observe, estimate });
+      noteEnd(span, ended.status);
+      return { report: ended };
+    });
   } catch (failure) {
     if (report === undefined) throw failure;
     return { report, failure };

@@ -8,6 +8,7 @@ import type { ReadMode, Receipt, StreamReport, StreamStatus } from '../../core/r
 import { longestOf, noCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import type { Instant } from '../../core/time.ts';
+import { noteEnd, traced } from '../../core/traced.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
 import { rowsOf } from '../../queries/db.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -115,7 +116,16 @@ export interface Problem {
  * Does the work of a stream and records how it ended; `work` gives what kept the stream from being complete.
  * Throws only what ends the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
  */
-export async function inRun(run: Run, stream: Stream, work: (of: StreamRun) => Promise<Problem | undefined>) {
+export function inRun(run: Run, stream: Stream, work: (of: StreamRun) => Promise<Problem | undefined>) {
+  const { name } = stream;
+  const attributes = { 'tidemark.pipeline': run.pipeline, 'tidemark.stream': name };
+  return traced(`stream ${name}`, attributes, async (span) => {
+    await recorded(run, stream, work);
+    noteEnd(span, run.reports.get(name)?.status);
+  });
+}
+
+async function recorded(run: Run, stream: Stream, work: Parameters<typeof inRun>[2]): Promise<void> {
   const started = performance.now();
   const of = { ...run, stream, tally: new Tally() };
   run.deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });

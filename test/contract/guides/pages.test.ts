@@ -115,6 +115,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/guides/postgres.md': 'test/unit/cli/commands.test.ts',
   'docs/guides/serve.md': 'test/unit/server/api/serve.test.ts',
   'docs/guides/spotify-ads.md': 'the vendor',
+  'docs/guides/traces.md': '.ci/package',
   'docs/operations.md': 'test/unit/cli/init.test.ts',
   'docs/performance.md': 'bench/main.ts',
   'docs/scaling.md': 'bench/main.ts',
