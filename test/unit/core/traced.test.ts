@@ -72,18 +72,3 @@ test('without an SDK the work is done, and nothing is recorded', async () => {
   expect(await traced('work', { a: 1 }, async (span) => span.isRecording())).toBe(false);
   await expect(traced('work', {}, () => Promise.reject(new RangeError('defect')))).rejects.toThrow('defect');
 });
-
-test('without an SDK a span costs less than 10 µs, a hundredth of the fastest request', async () => {
-  const spans = 2000;
-  const request = { 'http.request.method': 'GET', 'url.template': '/search', 'server.address': 'localhost' };
-  const microseconds = async () => {
-    const began = performance.now();
-    for (let n = 0; n < spans; n += 1)
-      await traced('GET /search', request, async (span) => span.addEvent('sent'));
-    return ((performance.now() - began) * 1000) / spans;
-  };
-  // The least of several: other processes use the processor, too.
-  const measured: number[] = [];
-  for (let round = 0; round < 10; round += 1) measured.push(await microseconds());
-  expect(Math.min(...measured)).toBeLessThan(10);
-});
