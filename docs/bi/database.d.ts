@@ -91,6 +91,7 @@ export interface TidemarkDatabase {
   'ops.kept_secrets': OpsKeptSecrets;
   'ops.leases': OpsLeases;
   'ops.live_runs': OpsLiveRuns;
+  'ops.log_lines': OpsLogLines;
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
   'ops.rejects': OpsRejects;
@@ -2050,6 +2051,15 @@ export interface OpsLiveRuns {
   pipeline: string | null;
 }
 
+/** The log of each request, of a night with the logs of its parts; of a run from a terminal when it and its streams began and ended. One row a line. */
+export interface OpsLogLines {
+  request_id: string | null;
+  seq: string | null;
+  at: Date | null;
+  level: string | null;
+  message: string | null;
+}
+
 /** Meanings of columns that several views have; one row per name and meaning. tidemark migrate writes them as comments of the columns. */
 export interface OpsMeanings {
   column_name: string | null;
@@ -2187,6 +2197,8 @@ export interface OpsRunStreams {
   estimated_requests: string | null;
   estimated_seconds: number | null;
   expected_requests: string | null;
+  reading_seconds: number | null;
+  limited_seconds: number | null;
 }
 
 /** One execution of a pipeline. */

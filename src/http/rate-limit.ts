@@ -2,6 +2,7 @@
 
 import pLimit from 'p-limit';
 import { orStopped } from '../core/abort.ts';
+import { spending } from '../core/request-count.ts';
 import type { HttpCounters, Request } from '../core/stream.ts';
 import type { Pace } from './headers.ts';
 import type { Rate } from './http-options.ts';
@@ -68,6 +69,7 @@ export const rateLimit = (
       using _slot = await slot(signal);
       waited += await untilOpen(request, true, signal);
       counters.throttledMs += waited;
+      using _reading = spending('reading');
       return await send();
     },
     /** For `ms` from now no request leaves, or none like `request`; a longer pause is kept. It holds for other processes, too. */
@@ -95,6 +97,7 @@ const withSpan = (spans: HttpCounters['quiet'], fromMs: number, untilMs: number)
 
 const timed = async (time: Time, wait: () => Promise<void>): Promise<number> => {
   const from = time.now();
+  using _limited = spending('limited');
   await wait();
   return time.now() - from;
 };

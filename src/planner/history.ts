@@ -30,6 +30,7 @@ export const pastOf = (db: Db, pipeline: string) =>
 /** The newest whole syncs of a pipeline, added up. */
 export interface PastRuns extends Cost {
   readonly runs: number;
+  readonly records: number;
   /** Requests of no stream: the first one, which asks for account and clock. */
   readonly others: number;
   /** Of the streams of the newest one that had an estimate. */
@@ -42,10 +43,10 @@ export interface PastRuns extends Cost {
 export async function pastRunsOf(db: Db, pipeline: string): Promise<PastRuns | undefined> {
   const [past] = await query(db)<PastRuns>`
     select count(*)::float8 as runs, sum(requests)::float8 as requests, sum(seconds)::float8 as seconds,
-      sum(greatest(0, requests - of_streams))::float8 as others,
+      sum(received)::float8 as records, sum(greatest(0, requests - of_streams))::float8 as others,
       max(counted) filter (where age = 1)::float8 as last_requests,
       max(estimated) filter (where age = 1)::float8 as last_estimated
-    from (select r.requests, extract(epoch from r.finished_at - r.started_at) as seconds, s.*,
+    from (select r.requests, r.received, extract(epoch from r.finished_at - r.started_at) as seconds, s.*,
         row_number() over (order by r.run_id desc) as age
       from ops.runs r cross join lateral (
         select sum(requests) as of_streams, sum(estimated_requests) as estimated,

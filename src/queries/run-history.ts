@@ -27,11 +27,17 @@ export interface RunLine
 }
 
 /** One stream's part in a run. */
-export interface RunStream extends Pick<StreamReport, 'stream' | 'slices' | 'receipt'> {
+export interface RunStream
+  extends Pick<StreamReport, 'stream' | 'slices' | 'receipt'>,
+    Pick<RunLine, 'startedAt' | 'finishedAt'> {
   readonly status: string;
   readonly reason: string | null;
   readonly counts: Counters;
   readonly seconds: number | null;
+  /** While a request of it was under way; null until it ends, and of runs before this was kept. */
+  readonly readingSeconds: number | null;
+  /** While none was, and one waited for a rate limit; null as `readingSeconds`. */
+  readonly limitedSeconds: number | null;
 }
 
 /** A slice that this run did not finish. */
@@ -71,7 +77,8 @@ export const runs = (db: Db, { pipeline, night, kinds, status, before, limit }: 
   const fits = every(
     isWhole ? sql`r.night is null` : sql`(r.run_id > 0 or r.pipeline = ${pipeline ?? null})`,
     pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
-    night !== undefined && sql`r.night = ${night}`,
+    night !== undefined &&
+      sql`r.run_id = any (array(select run_id from ops.dag_run_runs join ops.dag_runs p using (dag_run_id) where p.part_of = ${night}))`,
     kinds !== undefined && sql`r.kind = any (${[...kinds]}::text[])`,
     status !== undefined && sql`r.status = ${status}`,
     before !== undefined &&
@@ -161,6 +168,16 @@ export async function requestOfRun(db: Db, runId: string) {
   return found;
 }
 
+/** A request that repeats another, or that another repeats. */
+type Repetition = Pick<RunLine, 'pipeline' | 'runId'> & { readonly isLater: boolean };
+
+/** The request that this one repeats, and those that repeat it, the newest last. */
+export const repetitionsOf = (db: Db, requestId: string) =>
+  query(db)<Repetition>`
+    select pipeline, dag_run_id as run_id, coalesce(retry_of = ${requestId}, false) as is_later from ops.dag_runs
+    where retry_of = ${requestId} or dag_run_id = (select retry_of from ops.dag_runs where dag_run_id = ${requestId})
+    order by seq`;
+
 const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql``) =>
   query(db)<R>`
     select r.id as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status,
@@ -172,8 +189,8 @@ const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql`
 
 const streamsOf = (db: Db, runId: string) =>
   query(db)<RunStream>`
-    select s.stream, s.status, s.reason, s.slices::float8, ${receiptOf('s')}, ${countsOf('s')},
-      extract(epoch from s.finished_at - s.started_at)::float8 as seconds
+    select s.stream, s.status, s.reason, s.slices::float8, ${receiptOf('s')}, ${countsOf('s')}, s.started_at, s.finished_at,
+      extract(epoch from s.finished_at - s.started_at)::float8 as seconds, s.reading_seconds, s.limited_seconds
     from ops.run_streams s where s.run_id = ${runId}::bigint order by s.started_at, s.stream`;
 
 const badSlicesOf = (db: Db, runId: string): Promise<readonly BadSlice[]> =>

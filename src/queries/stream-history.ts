@@ -64,8 +64,8 @@ export async function rowCount(db: Db, table: TableName, pipeline: string, exact
 
 /** What a run did for a stream. */
 export interface ReceiptLine
-  extends Omit<RunStream, 'stream' | 'slices'>,
-    Pick<RunLine, 'runId' | 'kind' | 'startedAt' | 'finishedAt'> {
+  extends Omit<RunStream, 'stream' | 'slices' | 'readingSeconds' | 'limitedSeconds'>,
+    Pick<RunLine, 'runId' | 'kind'> {
   /** Live rows of the table at its end; null where they were not counted. */
   readonly rows: number | null;
 }

@@ -1,29 +1,17 @@
-/** When a run did what: its streams, the progress of its slices, and the spans in which its source limited the rate. */
+/** When a run did what: the progress of its slices, and the spans in which its source limited the rate. */
 import { type Db, query } from './db.ts';
-import type { RunLine, RunStream } from './run-history.ts';
-
-type StreamSpan = Pick<RunStream, 'stream' | 'status'> & Pick<RunLine, 'startedAt' | 'finishedAt'>;
 
 /** A span in which the source limited the rate and no request was sent. Known when the run has ended. */
-interface Quiet {
+export interface Quiet {
   readonly from: Date;
   readonly to: Date;
 }
 
-export interface Timeline {
-  readonly streams: readonly StreamSpan[];
-  readonly quiet: readonly Quiet[];
-}
-
-/** What a run did when, by the database's clock. */
-export const timeline = async (db: Db, runId: string): Promise<Timeline> => ({
-  streams: await query(db)<StreamSpan>`
-    select stream, status, started_at, finished_at from ops.run_streams
-    where run_id = ${runId}::bigint order by started_at, stream`,
-  quiet: await query(db)<Quiet>`
+/** In their order, by the database's clock. */
+export const quietOf = (db: Db, runId: string) =>
+  query(db)<Quiet>`
     select lower(span) as from, upper(span) as to from ops.runs r cross join unnest(r.quiet) span
-    where r.run_id = ${runId}::bigint order by 1`,
-});
+    where r.run_id = ${runId}::bigint order by 1`;
 
 /** How many slices of a stream there are, are done, and are being read. Split slices count as their parts. */
 export interface Progress {

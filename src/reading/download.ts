@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import { Transient, UnexpectedContent } from '../core/errors.ts';
-import { countRequest } from '../core/request-count.ts';
+import { countRequest, spending } from '../core/request-count.ts';
 import type { HttpCounters } from '../core/stream.ts';
 import type { Proxies } from '../http/proxy.ts';
 import { sleep as wait } from '../http/with-retry.ts';
@@ -43,6 +43,7 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
     target ??= targetOf(what, await options.address(signal), options.hosts);
     if (counters !== undefined) countRequest(counters);
     try {
+      using _reading = spending('reading');
       const chunks = transfer(what, target, options.proxies, limits, signal);
       for await (const chunk of resumed(what, chunks, delivered)) {
         delivered.bytes += chunk.length;

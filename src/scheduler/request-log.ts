@@ -52,21 +52,22 @@ const shown = (message: string): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 };
 
-/** The lines after `after`, or the last `tail` of them. */
+/** The lines after `after`, or the last `tail` of them; only those with these words, and of this level or a worse one. */
 export interface LogPart {
+  readonly search?: string | undefined;
+  readonly level?: string | undefined;
   readonly after?: number | undefined;
   readonly tail?: number | undefined;
 }
 
-/** Oldest first, at most 1000; of a night the lines of its parts, too, each with the name of its pipeline. */
-export const readLog = (db: Db, id: string, { after = 0, tail }: LogPart) =>
+/** Oldest first, at most 1000 unless `tail` says more, as `ops.log_lines` has them. */
+export const readLog = (db: Db, id: string, { after = 0, tail, search = '', level = 'info' }: LogPart) =>
   query(db)<LogLine>`
     select seq::float8, at, level, message from (
-      select l.seq, l.at, l.level, case when d.part_of = ${id} and l.message !~ ('^' || d.pipeline || '[.:]')
-        then d.pipeline || ': ' || l.message else l.message end as message
-      from ops.run_log l join ops.dag_runs d using (dag_run_id)
-      where l.seq > ${after} and (d.dag_run_id = ${id} or d.part_of = ${id})
-      order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? 1000, 1000)}) l
+      select l.* from ops.log_lines l
+      where l.request_id = ${id} and l.seq > ${after} and strpos(lower(l.message), lower(${search})) > 0
+        and array_position('{info,warn,error}', l.level) >= array_position('{info,warn,error}', ${level})
+      order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${tail ?? 1000}) l
     order by l.seq`;
 
 /** The line that an event of a run is worth; undefined for mere progress. May hold text of the source. */

@@ -3,7 +3,7 @@
 import type { RawBuilder } from 'kysely';
 import * as errors from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import { countingRequests } from '../../core/request-count.ts';
+import { countingRequests, SentWork } from '../../core/request-count.ts';
 import type { ReadMode, Receipt, StreamReport, StreamStatus } from '../../core/run.ts';
 import { longestOf, noCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
@@ -66,10 +66,9 @@ export interface StreamRun extends Run {
 }
 
 /** What a stream has done so far in this run. */
-export class Tally {
+export class Tally extends SentWork {
   slices = 0;
-  /** Requests that were sent for it, and those that its slices let expect. */
-  requests = 0;
+  /** Requests that its slices let expect. */
   expected = 0;
   /** How it is read, once that is planned. */
   mode: ReadMode | undefined;
@@ -171,9 +170,9 @@ async function end(of: StreamRun, started: number, why: Omit<Problem, 'reason'> 
 
 /** What the stream cost; of one that was read to its end also what was expected. A failure of the estimate is no failure of the stream. */
 async function costOf({ deps, stream, tally }: StreamRun, status: StreamStatus): Promise<StreamCost> {
-  const { requests, mode, slices } = tally;
+  const { requests, readingMs, limitedMs, mode, slices } = tally;
   const expected = stream.requests && tally.expected;
-  const cost = { requests, mode, expected };
+  const cost = { requests, readingMs, limitedMs, mode, expected };
   if (mode === undefined || status !== 'ok') return { ...cost, estimated: undefined };
   const size = { stream: stream.name, by: stream.by, mode, slices, requests: expected };
   return { ...cost, estimated: await deps.estimate?.(size).catch(() => undefined) };

@@ -1,6 +1,7 @@
 /** The rows of a run: its source, its streams, and what it counts. */
 
 import { sql } from 'kysely';
+import type { SentWork } from '../../core/request-count.ts';
 import type { Cost, ReadMode, RunKind, RunReport, StreamReport } from '../../core/run.ts';
 import type { HttpCounters, Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
@@ -180,7 +181,7 @@ export async function finishRun(
 }
 
 /** What a stream cost in requests, and what was expected of it. */
-export interface StreamCost extends Pick<Cost, 'requests'> {
+export interface StreamCost extends Pick<SentWork, 'requests' | 'readingMs' | 'limitedMs'> {
   readonly mode: ReadMode | undefined;
   /** What the source let expect of its slices; undefined: nothing. */
   readonly expected: number | undefined;
@@ -196,7 +197,7 @@ export async function finishStream(
   run: RunKey,
   report: StreamReport,
   table: Table,
-  { requests, mode, expected, estimated }: StreamCost,
+  { requests, readingMs, limitedMs, mode, expected, estimated }: StreamCost,
 ) {
   const rows = await rowCount(db, table, run.pipeline);
   const { receipt, status, reason = null, slices, stream } = report;
@@ -204,7 +205,8 @@ export async function finishStream(
       finished_at = clock_timestamp(), slices = ${slices}, expected = ${receipt.expected},
       read = ${receipt.read}, stored = ${receipt.stored}, rows = ${rows?.live ?? null},
       mode = ${mode ?? null}, requests = ${requests}, expected_requests = ${expected ?? null}, estimated_requests = ${estimated?.requests ?? null},
-      estimated_seconds = ${estimated?.seconds ?? null}
+      estimated_seconds = ${estimated?.seconds ?? null},
+      reading_seconds = ${readingMs / 1000}, limited_seconds = ${limitedMs / 1000}
     where run_id = ${run.runId}::bigint and stream = ${stream}
     returning ${sql.raw(counters.map((name) => `${name}::float8`).join(', '))}`;
   if (done === undefined) return undefined;

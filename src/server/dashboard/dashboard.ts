@@ -39,6 +39,9 @@ const pages: Readonly<Record<string, MakePage>> = {
   '/rejects/:reject': rejectPage,
 };
 
+/** The newest lines of a log that are downloaded. */
+const longestLog = 100_000;
+
 /** Forms are small. */
 const bodyLimit = 16 * 1024;
 
@@ -84,6 +87,13 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
       if (page === undefined) throw new Rejected(404, nothingThere);
       return show(reply, page, 200, view);
     });
+  app.get('/requests/:pipeline/:run/log', async (_request, reply) => {
+    const { param } = askedOf(reply);
+    const lines = await deps.control.log(param('pipeline'), param('run'), { tail: longestLog });
+    const file = `attachment; filename="${param('run')}.log"`;
+    reply.type('text/plain; charset=utf-8').header('content-disposition', file);
+    return lines.map(({ at, level, message }) => `${at.toISOString()} ${level} ${message}\n`).join('');
+  });
   const changes = shared(() => changeToken(deps), 1000);
   app.get('/changes', async (_request, reply) => reply.type('text/plain').send(await changes()));
   await app.register(async (scope) => actions(scope, deps));

@@ -1,10 +1,10 @@
-/** Figures as plain SVG, made here: bars of runs, a strip of days, the streams of a run in time, slices. */
+/** Figures as plain SVG, made here: bars of runs, a strip of days, slices. */
 
-import { count, duration, minute, plural } from '../../core/format.ts';
+import { count, minute, plural } from '../../core/format.ts';
 import type { DayStatus } from '../../queries/daily-status.ts';
 import type { Counters } from '../../queries/db.ts';
 import type { BadSlice } from '../../queries/run-history.ts';
-import type { Progress, Timeline } from '../../queries/timeline.ts';
+import type { Progress } from '../../queries/timeline.ts';
 import { sign, spoken, type Tone, toneOf } from './components.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 
@@ -63,7 +63,7 @@ export const key = (items: readonly (readonly [tone: Tone, words: HtmlPart])[]):
   html`<p class="key soft">${items.map(([tone, words]) => html`<span>${sign(tone)}${words}</span> `)}</p>`;
 
 /** Place and width in per cent. */
-const span = (from: number, width: number): Html =>
+export const span = (from: number, width: number): Html =>
   html`x="${from.toFixed(2)}%" width="${Math.max(0.2, width).toFixed(2)}%"`;
 
 const daysShown = 30;
@@ -104,27 +104,6 @@ export const stripKey = (): Html =>
     ['bad', 'failed'],
     ['none', 'no run'],
   ]);
-
-/**
- * When each stream of a run was read, shaded where the source limited the rate. `end`: when the run ended, or
- * now.
- */
-export function gantt({ streams, quiet }: Timeline, start: Date, end: Date): Html {
-  if (streams.length === 0) return html`<p class="soft">No stream has begun yet.</p>`;
-  const length = Math.max(1000, end.getTime() - start.getTime());
-  const percent = (from: Date, to: Date): number => (100 * (to.getTime() - from.getTime())) / length;
-  const share = (from: Date, to: Date): Html => span(percent(start, from), percent(from, to));
-  const quietSeconds = quiet.reduce((sum, { from, to }) => sum + to.getTime() - from.getTime(), 0) / 1000;
-  return html`<div class="gantt">${streams.map(({ stream, status, startedAt, finishedAt }) => {
-    const took = duration(((finishedAt ?? end).getTime() - startedAt.getTime()) / 1000);
-    return html`<span>${stream}</span>
-<svg role="img" height="16" aria-label="${stream}: ${spoken(status)}, ${took}">${quiet.map(
-      ({ from, to }) => html`<rect class="quiet" ${share(from, to)} height="16"/>`,
-    )}<rect class="${toneOf(status)}" ${share(startedAt, finishedAt ?? end)} y="3" height="10"><title>${spoken(status)}</title></rect></svg>
-<span class="n">${took}</span>
-`;
-  })}</div>${quietSeconds > 0 && html`<p class="soft">Shaded: rate-limited by the source (${duration(quietSeconds)} in all).</p>`}`;
-}
 
 /** `board_id 7, 2024-01-01 to 2024-02-01` */
 export function sliceName({ partition, from, to }: Pick<BadSlice, 'partition' | 'from' | 'to'>): string {

@@ -1,18 +1,26 @@
 /** One run: as the warehouse knows it, and as it was requested. Either may be missing. */
 
 import { count, duration, plural } from '../../../core/format.ts';
+import { type PastRuns, pastRunsOf } from '../../../planner/history.ts';
 import type { HandedOver, RunDetail, RunLine } from '../../../queries/run-history.ts';
-import { handoffsOf, run as readRun, requestOfRun, runs } from '../../../queries/run-history.ts';
+import {
+  handoffsOf,
+  run as readRun,
+  repetitionsOf,
+  requestOfRun,
+  runs,
+} from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
-import { progressOf, timeline } from '../../../queries/timeline.ts';
+import { progressOf, quietOf } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
 import { manualId, NotFound } from '../../../scheduler/run-request.ts';
 import * as ui from '../components.ts';
-import { gantt, sliceName, slices } from '../figures.ts';
+import { sliceName, slices } from '../figures.ts';
+import { gantt } from '../gantt.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
 import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from '../layout.ts';
 import { live } from '../layout.ts';
-import { changed, isNumber, runTable, stateOf } from './runs.ts';
+import { changed, choice, isNumber, runTable, stateOf } from './runs.ts';
 import { receiptCell } from './streams.ts';
 
 /** How many lines of the log are shown. */
@@ -24,7 +32,7 @@ type LoadedRun = Awaited<ReturnType<typeof load>>;
 export async function runPage(request: PageRequest): Promise<DashboardPage | undefined> {
   const { db, param } = request;
   const run = isNumber(param('run')) ? await readRun(db, param('run')) : undefined;
-  return run && page(await load(request, run, await requestOf(request, run)), request.view);
+  return run && page(await load(request, run, await requestOf(request, run)), request);
 }
 
 /** A request by its id, with the newest run that it became. Throws `NotFound`. */
@@ -34,11 +42,14 @@ export async function requestPage(request: PageRequest): Promise<DashboardPage> 
   if (asked.parts !== null) {
     const parts = await runs(db, { night: asked.runId, limit: 1000 });
     const handed = await handoffsOf(db, [asked.runId]);
-    const made = html`${runTable(parts, view)}${handoffs(handed)}`;
-    return page(await load(request, undefined, asked), view, made);
+    const unknown = { readingSeconds: null, limitedSeconds: null };
+    const bars = parts.map((part) => ({ ...part, ...unknown, stream: `${part.pipeline} ${part.kind}` }));
+    const drawn = gantt(bars.reverse(), [], asked.queuedAt, asked.finishedAt ?? view.now);
+    const made = html`<h2>Parts</h2>${drawn}${runTable(parts, view, 'No part has begun yet.')}${handoffs(handed)}`;
+    return page(await load(request, undefined, asked), request, made);
   }
   const newest = asked.runs.at(-1);
-  return page(await load(request, newest ? await readRun(db, newest) : undefined, asked), view);
+  return page(await load(request, newest ? await readRun(db, newest) : undefined, asked), request);
 }
 
 /** The request that a run came from; for a run of the command line, the run as a request. */
@@ -53,21 +64,21 @@ const ofUnknown = (error: unknown): undefined => {
   if (!(error instanceof NotFound)) throw error;
 };
 
-const hasLog = (request: DagRun | undefined): request is DagRun =>
-  request !== undefined && request.trigger !== 'manual';
-
-async function load({ db, control }: DashboardDeps, run?: RunDetail, request?: DagRun) {
-  const [found, progress, log] = await Promise.all([
-    run && timeline(db, run.runId),
+async function load({ db, control, query: { q, level } }: PageRequest, run?: RunDetail, request?: DagRun) {
+  const isWhole = run?.finishedAt === null && run.kind === 'sync' && run.settles !== null;
+  const [quiet, progress, log, repeated, past] = await Promise.all([
+    run ? quietOf(db, run.runId) : [],
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],
-    hasLog(request) ? control.log(request.pipeline, request.runId, { tail }) : [],
+    request ? control.log(request.pipeline, request.runId, { tail, search: q, level }) : [],
+    request ? repetitionsOf(db, request.runId) : [],
+    isWhole ? pastRunsOf(db, run.pipeline) : undefined,
   ]);
-  return { run, request, timeline: found, progress, log };
+  return { run, request, quiet, progress, log, repeated, past };
 }
 
 /** `parts`: what a night is made of. */
-function page(what: LoadedRun, view: PageContext, parts?: Html): DashboardPage {
-  const { run, request, timeline, progress, log } = what;
+function page(what: LoadedRun, { view, query }: PageRequest, parts?: Html): DashboardPage {
+  const { run, request, quiet, progress } = what;
   const pipeline = run?.pipeline ?? request?.pipeline ?? '';
   const kind = run?.kind ?? request?.does ?? '';
   const title = run === undefined ? `${pipeline} ${kind}` : `Run ${run.runId}`;
@@ -85,8 +96,8 @@ ${ui.notes(failures(what))}${ui.facts(head(what, view))}<p>${actions(request, vi
 ${run === undefined && live('waiting', parts ?? html`<p>${isGoing ? 'It waits for a worker.' : 'It ended before it became a run.'}</p>`)}
 ${progress.length > 0 && live('slices', html`<h2>Slices</h2>${slices(progress)}`)}
 ${run !== undefined && live('streams', html`<h2>Streams</h2>${streamTable(run)}${unfinished(run)}${handoffs(run.handoffs)}`)}
-${run !== undefined && timeline !== undefined && live('gantt', html`<h2>Time</h2>${gantt(timeline, run.startedAt, run.finishedAt ?? view.now)}`)}
-${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : 'This run was started from a command line, which printed its log.'}`)}`,
+${run !== undefined && live('gantt', run.streams.length > 0 && html`<h2>Time</h2>${gantt(run.streams, quiet, run.startedAt, run.finishedAt ?? view.now)}`)}
+${request && logSection(request, what.log, query)}`,
   };
 }
 
@@ -104,7 +115,10 @@ function failures({ run, request }: LoadedRun): readonly HtmlPart[] {
   ];
 }
 
-function head({ run, request }: LoadedRun, view: PageContext): Readonly<Record<string, HtmlPart>> {
+function head(
+  { run, request, repeated, past }: LoadedRun,
+  view: PageContext,
+): Readonly<Record<string, HtmlPart>> {
   // The counts of a run are written at its end; until then those of its streams count.
   const counts = run && (run.finishedAt === null ? run.streams.map((each) => each.counts) : [run.counts]);
   const sum = (of: (each: RunDetail['counts']) => number): HtmlPart =>
@@ -113,6 +127,7 @@ function head({ run, request }: LoadedRun, view: PageContext): Readonly<Record<s
     State: stateNow(run, request),
     Began: run && ui.at(run.startedAt),
     [run?.finishedAt === null ? 'Running for' : 'Took']: run && ui.lasting(run.seconds),
+    Left: run && past && leftOf(run, past),
     Received: sum((each) => each.received),
     Changed: sum(changed),
     Rejected: sum((each) => each.rejected),
@@ -125,13 +140,28 @@ function head({ run, request }: LoadedRun, view: PageContext): Readonly<Record<s
       Rejected: count(request.rejected),
     }),
     Requested: request && ui.ago(request.queuedAt, view.now),
-    Retry: request?.againAt && ui.at(request.againAt),
+    'Retried at': request?.againAt && ui.at(request.againAt),
+    'Its retry': requestLink(repeated.findLast(({ isLater }) => isLater)),
+    'Retry of': requestLink(repeated.find(({ isLater }) => !isLater)),
     Parameters: request?.params && html`<code>${request.params}</code>`,
-    Request: request && html`<a href="${ui.requestPath(request)}"><code>${request.runId}</code></a>`,
+    Request: requestLink(request),
     'All its runs':
       run && request && request.runs.length > 1 && request.runs.map((each) => html`${ui.runLink(each)} `),
     Version: run?.appVersion ?? undefined,
   };
+}
+
+const requestLink = (request: Pick<DagRun, 'pipeline' | 'runId'> | undefined): HtmlPart =>
+  request && html`<a href="${ui.requestPath(request)}"><code>${request.runId}</code></a>`;
+
+/** What is left of a sync that runs, by the newest ones before it. */
+function leftOf({ seconds, streams }: RunDetail, past: PastRuns): string {
+  const received = streams.reduce((sum, each) => sum + each.counts.received, 0);
+  const left = past.seconds / past.runs - seconds;
+  const records = Math.max(0, Math.round(past.records / past.runs) - received);
+  const syncs = past.runs === 1 ? 'the last sync' : `the last ${past.runs} syncs`;
+  if (left <= 0) return `it takes longer than ${syncs}`;
+  return `about ${plural(records, 'record')}, ${duration(left)}, by ${syncs}`;
 }
 
 function stateNow(run: RunDetail | undefined, request: DagRun | undefined): Html {
@@ -158,7 +188,7 @@ function actions(request: DagRun | undefined, view: PageContext): HtmlPart {
   const path = ui.requestPath(request);
   if (!ui.isActive(request))
     return retryable.includes(request.status) && ui.button(view, `${path}/retry`, 'Retry');
-  if (!hasLog(request)) return 'Started from a command line; stop it there.';
+  if (request.trigger === 'manual') return 'It was started in a terminal; stop it there.';
   return ui.button(view, `${path}/stop`, request.stopping ? 'Stopping' : 'Stop', request.stopping);
 }
 
@@ -185,7 +215,7 @@ const streamTable = (run: RunDetail): Html =>
       ],
     ],
     run.streams,
-    'No stream has begun yet.',
+    run.finishedAt === null ? 'No stream has begun yet.' : 'It ended before a stream began.',
   );
 
 /** Slices that the run did not finish. Pending slices of an active run are no fault. */
@@ -207,6 +237,15 @@ const handoffs = (found: readonly HandedOver[]): Html =>
         html`Triggered DAG ${dag}: ${ui.state(status)} ${engineStatus && `(${engineStatus})`} since ${ui.at(changedAt)} <code>${params}</code> ${error}`,
     ),
   );
+
+/** The newest lines that fit the search, its form, and the way to the others. */
+const logSection = (request: DagRun, log: readonly LogLine[], { q, level }: PageRequest['query']): Html =>
+  html`<h2>Log</h2>${
+    request.trigger === 'manual' &&
+    html`<p class="soft">The terminal has the whole log of this run. Here is when it and its streams began and ended.</p>`
+  }<form class="filters" method="get"><label>Words<input type="search" name="q" value="${q}"></label>
+${choice('level', 'Level, at least', ['warn', 'error'], level)}<button>Search</button>${ui.link(`${ui.requestPath(request)}/log`, 'Download the log')}</form>
+${live('log', log.length > 0 ? logOf(log) : html`<p class="soft">No line fits. Lines are kept for 90 days.</p>`)}`;
 
 const logOf = (log: readonly LogLine[]): Html =>
   html`<ol class="log" tabindex="0" aria-label="Log, newest line last">${log.map(

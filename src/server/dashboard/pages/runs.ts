@@ -74,7 +74,12 @@ export const changed = ({ inserted, updated, deleted }: Counters): number => ins
 export const stateOf = (run: RunLine): Html =>
   ui.state(run.status === 'running' && run.alive === false ? 'lost' : run.status);
 
-const choice = (name: string, label: string, values: readonly string[], chosen: string | undefined): Html =>
+export const choice = (
+  name: string,
+  label: string,
+  values: readonly string[],
+  chosen: string | undefined,
+): Html =>
   html`<label>${label}<select name="${name}"><option value="">any</option>${values.map(
     (value) =>
       html`<option value="${value}"${value === chosen && html` selected`}>${value.replaceAll('_', ' ')}</option>`,

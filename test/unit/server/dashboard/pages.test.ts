@@ -112,7 +112,7 @@ test('the overview begins with what is wrong, then how fresh the rest is', async
 
 test('a run is drawn stream by stream, shaded where the source limited the rate', async () => {
   const { body } = await person.get('/runs/1');
-  expect(body.match(/<rect class="good"/g)?.length).toBeGreaterThan(10);
+  expect(body.match(/<rect class="going"/g)?.length).toBeGreaterThan(10);
   expect(body).toContain('<rect class="quiet"');
   expect(textOf(body)).toMatch(/rate-limited by the source \(\d\.\d s in all\)/);
   expect(textOf(body)).toMatch(/Requests \d+, 1 throttled/);

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { silence, status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
+import { openScene, type Scene } from './scene.ts';
+import { textOf, type Visitor, visitor } from './visitor.ts';
+
+let scene: Scene;
+let person: Visitor;
+const shown = async (address: string): Promise<string> => textOf((await person.get(address)).body);
+const always = { match: () => true, times: Number.POSITIVE_INFINITY };
+
+/** Run 1 is a sync that the source limits once. */
+beforeAll(async () => {
+  scene = await openScene();
+  person = visitor(scene.app);
+  const { rig, control, idle } = scene;
+  const quota = tooManyRequests(1, { 'ratelimit-reason': 'jira-quota-global-based' });
+  const limit = rig.tracker.script.at(
+    { match: ({ endpoint }) => endpoint.includes('sprint'), nth: 2 },
+    quota,
+  );
+  await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
+  await idle();
+  expect(limit.fired).toBe(1);
+});
+afterAll(() => scene.close());
+
+/** The id of the request that became that run. */
+async function requestOf(run: number): Promise<string> {
+  const [found] = await scene.rig.rows<{ id: string }>(
+    'select dag_run_id as id from ops.dag_run_runs where run_id = $1',
+    [run],
+  );
+  return found?.id ?? '';
+}
+
+describe('the page of a run', () => {
+  test('tells reading from waiting and from waiting for the rate limit', async () => {
+    const { body } = await person.get('/runs/1');
+    const label =
+      /<title>\w+ ok after [^:]+: reading [\d.]+ s, rate-limited (?!0\.0)[\d.]+ s, waiting [\d.]+ s<\/title>/;
+    expect(body).toMatch(label);
+    for (const tone of ['going', 'warn', 'none', 'quiet']) expect(body).toContain(`<rect class="${tone}"`);
+    const spent = await scene.rig.rows<{ stream: string; fits: boolean; reading: number }>(
+      `select stream, reading_seconds as reading,
+         reading_seconds + limited_seconds <= extract(epoch from finished_at - started_at) + 0.1 as fits
+       from ops.run_streams where run_id = 1`,
+    );
+    expect(spent.filter(({ fits }) => !fits)).toEqual([]);
+    expect(spent.find(({ stream }) => stream === 'issues')?.reading).toBeGreaterThan(0);
+  });
+
+  test('draws a stream as it ended where that is not known', async () => {
+    await scene.rig.rows(`update ops.run_streams set reading_seconds = null, limited_seconds = null
+      where run_id = 1 and stream = 'boards'`);
+    const { body } = await person.get('/runs/1');
+    expect(body).toMatch(/<title>boards ok after [^:]+<\/title>\s*<rect[^>]*>\s*<rect class="good"/);
+  });
+
+  test('says what is left of a sync by the syncs before', async () => {
+    const { rig, control, idle } = scene;
+    await rig.rows(`update ops.runs set started_at = started_at - interval '1 hour' where run_id = 1`);
+    const held = rig.tracker.script.at(always, silence);
+    const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
+    const where = `/requests/tracker/${runId}`;
+    await expect.poll(() => held.fired).toBeGreaterThan(0);
+    await expect
+      .poll(() => shown(where))
+      .toMatch(/Left about [\d,]+ records?, (1 h|59 min)[^,]*, by the last sync /);
+    expect(await shown(where)).toContain('No stream has begun yet.');
+    rig.tracker.script.clear();
+    await control.stop('tracker', { by: 'test' });
+    await idle();
+    const ended = await shown(where);
+    expect(ended).toContain('It ended before a stream began.');
+    expect(ended).not.toContain('Left about');
+  });
+
+  test('has its log, to be searched by words and level and to be downloaded', async () => {
+    const lines = async (query: string): Promise<number> =>
+      [...(await person.get(`/runs/1?${query}`)).body.matchAll(/<li><time/g)].length;
+    const all = await lines('');
+    expect(all).toBeGreaterThan(10);
+    const some = await lines('q=ISSUES');
+    expect(some).toBeGreaterThan(0);
+    expect(some).toBeLessThan(all);
+    expect(await lines('level=error')).toBeLessThan(all);
+    expect(await shown('/runs/1?q=nothing-like-this')).toContain('No line fits.');
+    const id = await requestOf(1);
+    const file = await person.get(`/requests/tracker/${id}/log`);
+    expect(file.headers['content-disposition']).toBe(`attachment; filename="${id}.log"`);
+    expect(file.body.trim().split('\n')).toHaveLength(all);
+    expect(file.body).toMatch(/^\S+Z info taken by /);
+    expect((await person.get('/requests/tracker/none/log')).status).toBe(404);
+  });
+
+  test('of a terminal has when its streams began and ended', async () => {
+    const { rig } = scene;
+    rig.tracker.script.at({ ...always, match: ({ endpoint }) => endpoint.includes('project') }, status(500));
+    await rig.sync({ streams: ['projects'] }).catch(() => undefined);
+    rig.tracker.script.clear();
+    const [run] = await rig.rows<{ id: string }>(
+      `select max(run_id)::text as id from ops.runs where trigger = 'manual'`,
+    );
+    const text = await shown(`/runs/${run?.id}`);
+    expect(text).toContain('The terminal has the whole log of this run.');
+    expect(text).toMatch(
+      /tracker: run \d+ \(sync\) started .* tracker\.projects started .* error tracker\.projects failed: 0 records received; .*500/,
+    );
+    const file = await person.get(`/requests/tracker/manual-${run?.id}/log`);
+    expect(file.body).toMatch(/^\S+Z info tracker: run \d+ \(sync\) started\n/);
+    expect(file.body.trim().split('\n')).toHaveLength(4);
+  });
+
+  test('leads to its retry and back', async () => {
+    const { rig, control, idle } = scene;
+    rig.tracker.script.at(always, status(401));
+    const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
+    await idle();
+    rig.tracker.script.clear();
+    const failed = `/requests/tracker/${runId}`;
+    const retried = (await person.send(failed, `${failed}/retry`)).headers.location ?? '';
+    await idle();
+    expect(await shown(failed)).toContain(`Its retry ${retried.split('/').at(-1)}`);
+    expect(await shown(retried)).toContain(`Retry of ${runId}`);
+  });
+});
