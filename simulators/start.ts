@@ -35,6 +35,9 @@ export async function startSources({ seed, issues, port, dialect, latencyMs }: S
       ADS_SDK_HEADER: ads.sdkHeader,
       ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
       ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
+      // The platform has no other users, so the rate needs no limit.
+      ADS_REQUESTS_PER_SECOND: '0',
+      ADS_REPORT_REQUESTS_PER_SECOND: '0',
       WORKFLOW_BASE_URL: engine.url,
       WORKFLOW_TOKEN: token,
       WORKFLOW_DAGS: [...engine.state.dags.keys()].join(','),

@@ -102,7 +102,7 @@ const endings: Readonly<Record<string, number>> = {
 /** Blocks of commands that do not run here: they change the machine, need a service, or run until they are stopped. Each is run by what is named. */
 const elsewhere: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': '.ci/run',
-  'README.md': '.ci/run, .ci/package and test/unit/server/api/serve.test.ts',
+  'README.md': '.ci/newcomer.js, and .ci/run for the tests',
   'docs/architecture.md': 'developers',
   'docs/bi/dbt.md': '.ci/clients',
   'docs/bi/duckdb.md': 'test/unit/bi/export.test.ts',
