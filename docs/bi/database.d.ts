@@ -71,6 +71,7 @@ export interface TidemarkDatabase {
   'bi_pii.users': BiPiiUsers;
   'bi_pii.worklogs': BiPiiWorklogs;
   'ops.active_dag_runs': OpsActiveDagRuns;
+  'ops.attempts': OpsAttempts;
   'ops.audit': OpsAudit;
   'ops.batches': OpsBatches;
   'ops.budgets': OpsBudgets;
@@ -84,8 +85,11 @@ export interface TidemarkDatabase {
   'ops.dag_run_runs': OpsDagRunRuns;
   'ops.dag_runs': OpsDagRuns;
   'ops.definitions': OpsDefinitions;
+  'ops.deleted_rows': OpsDeletedRows;
+  'ops.found_deletions': OpsFoundDeletions;
   'ops.handoffs': OpsHandoffs;
   'ops.health': OpsHealth;
+  'ops.held_deletions': OpsHeldDeletions;
   'ops.issues_wide_views': OpsIssuesWideViews;
   'ops.jobs': OpsJobs;
   'ops.kept_secrets': OpsKeptSecrets;
@@ -1818,6 +1822,19 @@ export interface OpsActiveDagRuns {
   seq: string | null;
 }
 
+/** Attempts to change something by the dashboard or the API, in words; one row each. */
+export interface OpsAttempts {
+  asked: Date | null;
+  pipeline: string | null;
+  what: string | null;
+  state: string | null;
+  who: string | null;
+  address: string | null;
+  by: string | null;
+  details: string | null;
+  request: string | null;
+}
+
 /** Every attempt to change something through the control API, also those that were refused. Never holds a token. */
 export interface OpsAudit {
   audit_id: string;
@@ -1969,6 +1986,26 @@ export interface OpsDefinitions {
   applied_at: Date;
 }
 
+/** Rows that are marked as deleted, with the run that found it out; one row each. */
+export interface OpsDeletedRows {
+  pipeline: string | null;
+  name: string | null;
+  of_table: string | null;
+  found: Date | null;
+  id: string | null;
+  run: string | null;
+}
+
+/** How many rows a run removed or marked as deleted; one row per run and stream. */
+export interface OpsFoundDeletions {
+  found: Date | null;
+  pipeline: string | null;
+  stream: string | null;
+  deleted: string | null;
+  run: string | null;
+  by: string | null;
+}
+
 /** What a pipeline triggers at the workflow engine when a run of it succeeded; one row a run. */
 export interface OpsHandoffs {
   handoff_id: string;
@@ -1998,6 +2035,18 @@ export interface OpsHealth {
   since: Date;
   run_key: string | null;
   notified_at: Date | null;
+}
+
+/** What the deletion guard holds back since the newest complete reconciliation of each pipeline; one row per pipeline and stream. */
+export interface OpsHeldDeletions {
+  pipeline: string | null;
+  stream: string | null;
+  details: string | null;
+  what_to_do: string | null;
+  again: string | null;
+  rows_not_seen: string | null;
+  found: Date | null;
+  run: string | null;
 }
 
 /** The views bi.issues_wide_<source>, one row per source. */

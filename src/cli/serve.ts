@@ -58,7 +58,7 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const tonight = () => runner.tonight(ending.signal);
   const app = await buildApp({
     ...deps,
-    pages: (pages) => dashboard(pages, { ...deps, tonight, now: () => new Date() }),
+    pages: (pages) => dashboard(pages, { ...deps, settings: config, tonight, now: () => new Date() }),
     unready: () => unready(api, config, signal),
   });
   let service: Service | undefined;

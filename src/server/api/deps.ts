@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
+import type { Config } from '../../config/config.ts';
 import type { Control } from '../../scheduler/control.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Tokens } from './tokens.ts';
+
+/** The settings of the process, as far as people may see them. */
+export type ReadSettings = Pick<Config, 'shown' | 'pipelines'>;
 
 /** What the server is built from. */
 export interface ServerDeps {

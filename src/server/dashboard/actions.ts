@@ -42,6 +42,10 @@ export function actions(app: FastifyInstance, deps: DashboardDeps): void {
     start(reply, { pipeline, does: 'sync' }),
   );
 
+  app.post<Names>('/pipelines/:pipeline/reconcile', ({ params: { pipeline } }, reply) =>
+    start(reply, { pipeline, does: 'reconcile' }),
+  );
+
   app.post('/backfill', async ({ body }, reply) => {
     const streams = body instanceof URLSearchParams ? body.getAll('streams') : [];
     const [pipeline, from, to] = ['pipeline', 'from', 'to'].map((name) => field(body, name));

@@ -11,7 +11,7 @@ export type Tone = 'good' | 'warn' | 'bad' | 'going' | 'none';
 /** The states of each tone, whichever part of the program names them. */
 const states: Readonly<Record<Tone, string>> = {
   good: 'fresh succeeded ok done resolved replayed',
-  warn: 'stale never forbidden partly_failed partial needs_attention attention interrupted stopped open unknown',
+  warn: 'stale never forbidden partly_failed partial needs_attention attention interrupted stopped open unknown refused',
   bad: 'stuck lost failed',
   going: 'running reading queued stopping pending starting started',
   none: '',
@@ -58,7 +58,7 @@ export const orDash = (text: HtmlPart): Html => (isShown(text) ? html`${text}` :
 export type TableColumn<R> = readonly [
   name: string,
   cell: (row: R) => HtmlPart,
-  kind?: 'n' | 'wide' | 'n wide' | 'wraps' | 'wraps wide',
+  kind?: 'n' | 'wide' | 'n wide' | 'wraps' | 'wraps wide' | undefined,
 ];
 
 /** A table, or a sentence if it would be empty. `caption` is for screen readers. */

@@ -15,6 +15,7 @@ import { assets } from './assets.ts';
 import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from './layout.ts';
 import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
+import * as lists from './pages/lists.ts';
 import { overview } from './pages/overview.ts';
 import { planPage } from './pages/plan.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
@@ -37,6 +38,9 @@ const pages: Readonly<Record<string, MakePage>> = {
   '/backfill': backfillPage,
   '/rejects': rejectsPage,
   '/rejects/:reject': rejectPage,
+  '/deletions': lists.listPage(lists.deletions),
+  '/audit': lists.listPage(lists.audit),
+  '/settings': lists.settingsPage,
 };
 
 /** The newest lines of a log that are downloaded. */

@@ -1,7 +1,7 @@
 /** The frame around every page, and the pages that say one thing. */
 
 import type { NightNeeds } from '../../scheduler/control.ts';
-import type { ServerDeps } from '../api/deps.ts';
+import type { ReadSettings, ServerDeps } from '../api/deps.ts';
 import type { AssetPath } from './assets.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 
@@ -25,6 +25,7 @@ export interface DashboardDeps extends Pick<ServerDeps, 'control' | 'db' | 'toke
   readonly now: () => Date;
   /** Asks the sources what they need tonight. */
   readonly tonight: () => Promise<NightNeeds>;
+  readonly settings: ReadSettings;
 }
 
 /** A request for a page, with everything that makes the page. */
@@ -53,6 +54,9 @@ const places = {
   '/plan': 'Plan',
   '/backfill': 'Backfill',
   '/rejects': 'Rejects',
+  '/deletions': 'Deletions',
+  '/audit': 'Audit',
+  '/settings': 'Settings',
   '/api': 'API',
 };
 

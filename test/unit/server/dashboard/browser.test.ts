@@ -129,6 +129,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       '/plan',
       '/backfill',
       '/rejects',
+      '/deletions',
+      '/audit',
+      '/settings',
     ];
     const found: string[] = [];
     for (const path of paths) {

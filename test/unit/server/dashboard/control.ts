@@ -36,6 +36,7 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
     run: ({ does, streams: names, window }, { trigger, signal, observe }) => {
       const only = names === undefined ? {} : { streams: names };
       const how = { signal, deps: { observe, trigger } };
+      if (does === 'reconcile') return rig.reconcile(only, how);
       return window === undefined
         ? rig.sync({ ...only, full: does === 'full' }, how)
         : rig.backfill({ ...window, ...only }, how);

@@ -22,6 +22,11 @@ beforeAll(async () => {
     Array.from({ length: 100 }, (_, at) => `pipeline_${at}`),
     { nights: 1000 },
   );
+  await history.rows(`update ops.run_streams set deleted = 1`);
+  await history.rows(`insert into ops.audit (at, role, address, action, pipeline, http_status)
+    select now() - n * interval '1 minute', 'local', '127.0.0.1', 'POST /backfill of the dashboard', 'pipeline_7', 303
+    from generate_series(1, 20000) n`);
+  await history.rows('analyze ops.audit');
 }, 120_000);
 afterAll(async () => {
   ask.mockRestore();
@@ -29,7 +34,7 @@ afterAll(async () => {
 });
 
 /** Tables that grow with each run. */
-const tables = ['runs', 'run_streams', 'dag_runs', 'dag_run_runs'];
+const tables = ['runs', 'run_streams', 'dag_runs', 'dag_run_runs', 'audit'];
 
 /** How many rows of these tables the plan reads, those included that its filters drop. */
 const rowsRead = (plan: Plan): number => {

@@ -3,6 +3,7 @@ import type { TrackerOptions } from '../../../../simulators/jira/server.ts';
 import type { Control } from '../../../../src/scheduler/control.ts';
 import { dashboard } from '../../../../src/server/dashboard/dashboard.ts';
 import type { DashboardDeps } from '../../../../src/server/dashboard/layout.ts';
+import { configOf } from '../../../support/config.ts';
 import { openRig, type Rig } from '../../../support/rig.ts';
 import { smallSite } from '../../../support/small-site.ts';
 import { openTestControl, type TestControl } from './control.ts';
@@ -32,10 +33,23 @@ export interface SceneOptions {
   readonly planned?: (tonight: TestControl['tonight']) => ReturnType<TestControl['tonight']>;
 }
 
+/** What is configured: a tracker alone. */
+const settings = configOf(
+  {
+    TRACKER_BASE_URL: 'https://tracker.example',
+    TRACKER_EMAIL: 'reader@tracker.example',
+    TRACKER_API_TOKEN: 'a token that no page shows',
+    TIDEMARK_PORT: '9000',
+  },
+  import.meta.dirname,
+);
+
 /** A dashboard that does not listen yet. */
-export async function dashboardOf(deps: Omit<DashboardDeps, 'version'>): Promise<FastifyInstance> {
+export async function dashboardOf(
+  deps: Omit<DashboardDeps, 'version' | 'settings'>,
+): Promise<FastifyInstance> {
   const app = fastify({ logger: false });
-  await app.register(dashboard, { ...deps, version: 'test' });
+  await app.register(dashboard, { ...deps, settings, version: 'test' });
   return app;
 }
 

@@ -1,0 +1,22 @@
+/** Lists that the dashboard shows as they come: each column of a view is a column of the table. */
+import { sql } from 'kysely';
+import { type Db, every, rowsOf } from './db.ts';
+
+export type ListRow = Readonly<Record<string, unknown>>;
+
+/** Rows of one page of a list. */
+export const perPage = 100;
+
+/** Rows of a view of `ops` in its order; one more than a page has, where there are more. `where`: what columns hold; undefined: anything. */
+export function listed(
+  db: Db,
+  view: string,
+  where: Readonly<Record<string, string | undefined>> = {},
+  page = 1,
+): Promise<readonly ListRow[]> {
+  const fits = ([name, value]: readonly [string, string | undefined]) =>
+    value !== undefined && sql`${sql.id(name)} = ${value}`;
+  const conditions = every(...Object.entries(where).map(fits));
+  const part = sql`limit ${perPage + 1} offset ${(page - 1) * perPage}`;
+  return rowsOf(sql<ListRow>`select * from ${sql.id('ops', view)} where ${conditions} ${part}`, db);
+}
