@@ -44,7 +44,7 @@ const pages: Readonly<Record<string, MakePage>> = {
 };
 
 /** The newest lines of a log that are downloaded. */
-const longestLog = 100_000;
+const newest = { tail: 100_000, most: 100_000 };
 
 /** Forms are small. */
 const bodyLimit = 16 * 1024;
@@ -93,7 +93,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     });
   app.get('/requests/:pipeline/:run/log', async (_request, reply) => {
     const { param } = askedOf(reply);
-    const lines = await deps.control.log(param('pipeline'), param('run'), { tail: longestLog });
+    const lines = await deps.control.log(param('pipeline'), param('run'), newest);
     const file = `attachment; filename="${param('run')}.log"`;
     reply.type('text/plain; charset=utf-8').header('content-disposition', file);
     return lines.map(({ at, level, message }) => `${at.toISOString()} ${level} ${message}\n`).join('');

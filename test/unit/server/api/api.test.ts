@@ -173,6 +173,16 @@ test('list, one DAG, history in pages, one run, and a retry in both its forms', 
   expect((await ask(`${base}/dags/ads/runs/run-2`)).code).toBe(404);
 });
 
+test('an answer has at most 1000 lines of a log, however many are asked for', async () => {
+  await post(`${base}/dags/tracker/start`, { runId: 'long' });
+  await query(`insert into ops.run_log (dag_run_id, at, level, message)
+    select 'long', now(), 'info', n::text from generate_series(1, 1001) n`);
+  await end('succeeded');
+  const { body } = await ask(`${base}/dags/tracker/runs/long/log?tail=5000`);
+  expect(body.data.lines.map(({ message }: { message: string }) => message)[0]).toBe('2');
+  expect(body.data.lines).toHaveLength(1000);
+});
+
 test('the log is read by its tail, and streamed as events or lines until the run is over', async () => {
   await post(`${base}/dags/tracker/start`, { runId: 'logged' });
   const { db } = database.warehouse;
