@@ -34,6 +34,8 @@ test('after the first syncs, and after a night of changes, the planner knows eve
   onTestFinished(drop);
   const names = async (query: string) =>
     (await warehouse.pool.query<{ name: string }>(query)).rows.map(({ name }) => name);
+  // As in a new warehouse: a test that leaves a table empty may have left what is known of it.
+  await warehouse.pool.query('update pg_class set reltuples = -1 where oid >= 16384 and reltuples = 0');
   await fillDemoWarehouse(warehouse, 150);
   const read = await names(tables);
   for (const name of ['tracker.issues', 'ops.sources', 'ads.report_daily', 'ads.report_daily_default'])

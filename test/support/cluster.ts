@@ -18,6 +18,8 @@ export interface TestCluster {
   readonly url: string;
   /** The migrated database that test databases are copies of. */
   readonly template: string;
+  /** What the names of its databases begin with. */
+  readonly names: string;
   /** How a copy of the template is seen to be as it again. */
   readonly pristine: Pristine;
   /** Why there is no template, if the migrations fail: the message of tests that need one. */
@@ -54,19 +56,22 @@ async function givenServer(
   const url = (database: string) => Object.assign(new URL(server), { pathname: `/${database}` }).href;
   const keep = path.join(directory, 'keep');
   const template = `tidemark_template_${process.pid}`;
-  project.provide('postgres', { url: url('postgres'), template, keep, ...(await prepare(url, template)) });
+  const around = { url: url('postgres'), template, names, keep };
+  project.provide('postgres', { ...around, ...(await prepare(url, template)) });
   return async () => {
     const admin = await connect(url('postgres'), { max: 1 });
+    const kept = fs.existsSync(keep) ? fs.readFileSync(keep, 'utf8') : '';
     try {
       const { rows } = await admin.pool.query<{ name: string }>(
-        `select datname as name from pg_database where datname = $1 or datname ~ '^spare_'`,
-        [template],
+        `select datname as name from pg_database
+         where datname = $1 or datname ~ '^spare_' or starts_with(datname, $2) and strpos($3, datname) = 0`,
+        [template, names, kept],
       );
       for (const { name } of rows) await admin.pool.query(`drop database if exists ${name} with (force)`);
     } finally {
       await admin.close();
     }
-    if (fs.existsSync(keep)) console.error(`Kept for a look:\n${fs.readFileSync(keep, 'utf8')}`);
+    if (kept !== '') console.error(`Kept for a look:\n${kept}`);
     fs.rmSync(directory, { recursive: true, force: true });
   };
 }
@@ -83,7 +88,8 @@ async function ownServer(project: TestProject, directory: string): Promise<() =>
   await admin.close();
   const keep = path.join(directory, 'keep');
   const template = 'tidemark_template';
-  project.provide('postgres', { url: url('postgres'), template, keep, ...(await prepare(url, template)) });
+  const around = { url: url('postgres'), template, names, keep };
+  project.provide('postgres', { ...around, ...(await prepare(url, template)) });
   return async () => {
     await stop(cluster);
     if (fs.existsSync(keep)) {
@@ -96,6 +102,9 @@ async function ownServer(project: TestProject, directory: string): Promise<() =>
 }
 
 const prefix = 'tidemark-test-';
+
+/** What the names of the run's databases begin with. */
+const names = `test_${process.pid}_`;
 
 /** The entry of a run's directory that leads to its server's data, wherever that is. */
 const link = 'server';

@@ -59,21 +59,22 @@ const looking = (catalogs: readonly string[], filled: readonly string[]): string
      from pg_database d left join pg_db_role_setting s on s.setdatabase = d.oid where datname = current_database()`,
   ].join('\n  union all ')}) as all_of_it`;
 
+/** Tables that nothing was ever written to keep what is known of them: a run need not analyze them again, which takes longer than all others. */
 const cleaning = (filled: readonly string[]): string => `
   do $$
   declare
     made text;
-    names text := (select string_agg(name, ', ') from (${stored}) tables where name <> all ('{${filled.join(',')}}'));
+    used oid[] := (select array_agg(name::regclass::oid) from (${stored}) tables where name <> all ('{${filled.join(',')}}'));
   begin
     -- A sync of a tracker makes one.
     for made in select relname from pg_class where relnamespace = to_regnamespace('bi') and relname ~ '^issues_wide_' loop
       execute format('drop view bi.%I cascade', made);
     end loop;
-    if names is not null then
-      execute 'truncate ' || names || ' restart identity cascade';
+    if used is not null then
+      execute (select 'truncate ' || string_agg(one::regclass::text, ', ') || ' restart identity cascade' from unnest(used) one);
     end if;
     perform setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
     from pg_sequences where last_value is not null;
-    delete from pg_statistic where starelid >= 16384;
-    perform pg_stat_reset();
+    delete from pg_statistic where starelid >= 16384 and starelid::regclass::text <> all ('{${filled.join(',')}}');
+    perform pg_stat_reset_single_table_counters(one) from unnest(used) one;
   end $$`;

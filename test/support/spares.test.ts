@@ -1,7 +1,7 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { testDatabase } from './postgres.ts';
 import { testRig } from './rig.ts';
-import { isEmptied } from './spares.ts';
+import { isEmptied, isRenewed, settingsOf } from './spares.ts';
 
 test('a warehouse that was synced is emptied of rows, sequences and statistics, and serves once more', async () => {
   const rig = await testRig({ issues: 20 });
@@ -18,6 +18,28 @@ test('a warehouse that was synced is emptied of rows, sequences and statistics, 
   expect(await isEmptied(rig.database.name)).toBe(true);
   expect(await held()).toEqual([]);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', runId: '1' });
+});
+
+test('a warehouse is emptied in its open sessions, unless one is in use or set to something else', async () => {
+  const { warehouse, drop } = await testDatabase({});
+  onTestFinished(drop);
+  const { pool } = warehouse;
+  const usual = await settingsOf(pool);
+  const state = async () =>
+    (
+      await pool.query(`select pg_backend_pid() as pid, array(select pg_listening_channels()) as channels,
+        to_regclass('pg_temp.odd') as made, (select count(*)::int from ops.sources) as sources`)
+    ).rows;
+  const [{ pid }] = (await pool.query('select pg_backend_pid() as pid')).rows;
+  await pool.query('begin; listen odd; create temporary table odd (); commit; begin');
+  await pool.query(`insert into ops.sources (name, kind, base_url) values ('odd', 'tracker', '')`);
+  expect(await isRenewed(warehouse, usual)).toBe(true);
+  expect(await state()).toEqual([{ pid, channels: [], made: null, sources: 0 }]);
+  const client = await pool.connect();
+  expect(await isRenewed(warehouse, usual)).toBe(false);
+  await client.query(`set work_mem = '1MB'`);
+  client.release();
+  expect(await isRenewed(warehouse, usual)).toBe(false);
 });
 
 test('a warehouse that differs from the template is recognized', async () => {

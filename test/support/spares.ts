@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { inject } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { asOwner } from './owner.ts';
 
 /**
@@ -24,25 +25,63 @@ export const takeSpare = (name: string): Promise<boolean> =>
   });
 
 /** Ends what is still going on in a database and empties it; true if it is as the template then. */
-export function isEmptied(name: string): Promise<boolean> {
+export const isEmptied = (name: string): Promise<boolean> =>
+  asOwner((client) => isEmptiedBy(client, [client]), name);
+
+/** The same by one of these sessions, which are all that may stay. */
+async function isEmptiedBy(client: pg.ClientBase, staying: readonly pg.ClientBase[]): Promise<boolean> {
   const { clean, look, digest } = inject('postgres').pristine;
-  return asOwner(async (client) => {
-    await alone(client);
-    await client.query(clean);
-    const { rows } = await client.query<{ digest: string }>(look);
-    return rows[0]?.digest === digest;
-  }, name);
+  await alone(client, staying);
+  await client.query(clean);
+  const { rows } = await client.query<{ digest: string }>(look);
+  return rows[0]?.digest === digest;
 }
 
-const others = 'from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
-
 /** Waits a moment for sessions that are ending by themselves, and ends the others: the server looks only ten times a second whether they have. */
-async function alone(client: pg.Client): Promise<void> {
+async function alone(client: pg.ClientBase, staying: readonly pg.ClientBase[]): Promise<void> {
+  const pids = staying.map((one) => Reflect.get(one, 'processID'));
+  const others = 'from pg_stat_activity where datname = current_database() and pid <> all ($1::int[])';
   for (let look = 0; look < 20; look += 1) {
-    if ((await client.query(`select ${others}`)).rows.length === 0) return;
+    if ((await client.query(`select ${others}`, [pids])).rows.length === 0) return;
     await sleep(3);
   }
-  await client.query(`select pg_terminate_backend(pid, 10000) ${others}`);
+  await client.query(`select pg_terminate_backend(pid, 10000) ${others}`, [pids]);
+}
+
+/**
+ * Ends what a session keeps beyond a transaction, and reports what it has counted, which would be counted for the next test (Postgres 14 does so by
+ * itself).
+ */
+const tidy = `rollback; unlisten *; discard temp; select pg_advisory_unlock_all(); do $$ begin
+  perform pg_stat_force_next_flush();
+exception when undefined_function then null;
+end $$`;
+
+/** A digest of what a session is set to. */
+const settings = `select md5(string_agg(concat_ws(' ', name, setting), ',' order by name)) as digest
+  from pg_settings where source = 'session'`;
+
+export const settingsOf = async (client: Pick<pg.Pool, 'query'>): Promise<string | undefined> =>
+  (await client.query<{ digest: string }>(settings)).rows[0]?.digest;
+
+/** Empties a warehouse whose sessions stay open; true if it is as the template then. False where a session is in use, or set to anything else. */
+export async function isRenewed(
+  { pool }: Pick<Warehouse, 'pool'>,
+  usual: string | undefined,
+): Promise<boolean> {
+  if (pool.ending || pool.totalCount === 0 || pool.idleCount < pool.totalCount) return false;
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
+  let isAsNew = false;
+  try {
+    await Promise.all(clients.map((client) => client.query(tidy)));
+    const found = await Promise.all(clients.map(settingsOf));
+    const [first] = clients;
+    isAsNew =
+      first !== undefined && found.every((one) => one === usual) && (await isEmptiedBy(first, clients));
+  } finally {
+    for (const client of clients) client.release(!isAsNew);
+  }
+  return isAsNew;
 }
 
 /** Empties a database and lays it by; removes one that something was made, changed or removed in. */
