@@ -7,7 +7,8 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type PlainJira, plainJira } from '../support/plain-jira.ts';
 import { testDatabase } from '../support/postgres.ts';
-import { environment, tidemark } from '../support/tidemark.ts';
+import { environment } from '../support/tidemark.ts';
+import { tidemark } from '../unit/cli/command.ts';
 
 interface Step {
   /** The words of the command; `sync tracker` where there are none. */
@@ -59,15 +60,10 @@ describe.each(files)('%s', (file) => {
       const jira = await plainJira({ ...site, ...step.site });
       const { exit = 0, says = [], silent = [], sql = [] } = step.expect;
       try {
-        const words = (step.command ?? 'sync tracker').split(' ');
         const login = { url: jira.url, email: 'ada@example.test', token: 'secret' };
-        const running = tidemark(words, environment(login, database.url, env));
-        let printed = '';
-        running.child.stdout?.on('data', (chunk) => {
-          printed += chunk;
-        });
-        const code = await running.ended();
-        const said = running.said() + printed;
+        const around = { env: environment(login, database.url, env) };
+        const { code, out, err } = await tidemark(step.command ?? 'sync tracker', around);
+        const said = err + out;
         expect([exit].flat(), said).toContain(code);
         for (const words of says) expect(said).toContain(words);
         for (const words of silent) expect(said).not.toContain(words);

@@ -9,7 +9,7 @@ import { startAds } from '../../simulators/spotify-ads/server.ts';
 import { checkConnector } from '../../simulators/testing/index.ts';
 import { dagu, jira, spotifyAds } from '../../src/connectors/index.ts';
 import { night } from '../support/ads-rig.ts';
-import { emptyDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/postgres.ts';
 import { smallSite } from '../support/small-site.ts';
 
 const tracker = async () => {
@@ -19,7 +19,8 @@ const tracker = async () => {
 };
 
 const ads = async () => {
-  const platform = await startAds({ seed: 7, days: 3, now: night, csv: { polls: 0 } });
+  const few = { campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 3 };
+  const platform = await startAds({ seed: 7, ...few, now: night, csv: { polls: 0 } });
   const { url, tokens, sdkHeader, state, storage, close } = platform;
   const settings = (baseUrl: string) => ({
     baseUrl,
@@ -62,7 +63,7 @@ test.each([
   ['dagu', workflow],
   ['github', example],
 ])('%s keeps what every connector promises', async (_, start) => {
-  const database = await emptyDatabase();
+  const database = await testDatabase();
   const { check, close } = await start();
   try {
     await expect(check(database.url)).resolves.toBeUndefined();

@@ -149,12 +149,13 @@ test('a row that a reconcile marked as gone names no slice: its ids were compare
 });
 
 test('a row of daily facts names the slice of its days and owner, whichever night wrote it', async () => {
-  const rig = await openAdsRig({ dialect: 'vendor' });
+  const rig = await openAdsRig({ dialect: 'vendor', campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 });
   try {
-    await rig.sync();
+    await rig.sync({ streams: ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads', 'report_daily'] });
     const rows = await rig.rows<{ type: string; id: string; day: string }>(
       'select entity_type as type, entity_id as id, day::text from ads.report_daily order by day, entity_type, entity_id',
     );
+    expect(rows.length).toBeGreaterThan(20);
     for (const { type, id, day } of rows.filter((_, at) => at % Math.ceil(rows.length / 20) === 0)) {
       const keys = await rig.rows<{
         column: string;

@@ -25,7 +25,7 @@ import {
   single,
   transformOf,
 } from '../../src/index.ts';
-import { emptyDatabase, type TestDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const orders = records('lab.orders', 'Orders, one row each.', {
   id: field.id('id', 'Id.').key(),
@@ -133,7 +133,7 @@ let database: TestDatabase;
 let url: string;
 beforeEach(async () => {
   world = { '/me': {}, '/orders': [], '/shops': [{ id: 1, name: 'one' }] };
-  database = await emptyDatabase();
+  database = await testDatabase();
   const server = await scriptedServer(({ path }) => {
     const body = world[path.split('?')[0] ?? ''] ?? { values: [] };
     const sent = typeof body === 'string' ? Buffer.from(body) : Array.isArray(body) ? { values: body } : body;

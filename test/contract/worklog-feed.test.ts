@@ -64,7 +64,7 @@ const twoSites = async (options: Parameters<typeof testRig>[0]) => {
     for (const { tracker } of both) tracker.clock.advance(ms);
   };
   for (let n = 0; n < 4; n += 1) write(addToEach);
-  for (const rig of both) expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  for (const rig of both) expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   const without = single.tracker.script.at({ ...feed(single, 'updated'), ...always }, status(404));
   /** Both are synced and hold the same. Gives the requests for worklogs. */
   const compare = async () => {
@@ -174,7 +174,7 @@ test('a run that is lost between two pages costs nothing', async () => {
   }
 });
 
-describe('a feed or list that fails, or lies, leaves the lists of single issues', () => {
+test('a feed or list that fails, or lies, leaves the lists of single issues', async () => {
   const answering = (name: string, body: (sent: unknown) => unknown): Fault => ({
     name,
     answer: (answer) => ({
@@ -184,21 +184,22 @@ describe('a feed or list that fails, or lies, leaves the lists of single issues'
   });
   const lacking = answering('lacking', (list) => (list as readonly unknown[]).slice(3));
   const silent = answering('silent', (page) => ({ ...Object(page), values: [] }));
-  test.each([
+  const { fed, write, pass, compare } = await twoSites(vendor.options);
+  for (const [what, name, fault] of [
     ['the feed is closed', 'updated', status(403)],
     ['the list is missing', 'list', status(404)],
     ['the list lacks worklogs', 'list', lacking],
     ['the feed names none', 'updated', silent],
-  ] as const)('%s', async (_, name, fault) => {
-    const { fed, write, pass, compare } = await twoSites(vendor.options);
+  ] as const) {
     const rule = fed.tracker.script.at({ ...feed(fed, name), ...always }, fault);
     pass(night);
     write(addToEach);
     pass(minutes(5));
     const { requests } = await compare();
-    expect(rule.fired).toBeGreaterThan(0);
-    expect(requests.single).toBeGreaterThan(0);
-  });
+    expect(rule.fired, what).toBeGreaterThan(0);
+    expect(requests.single, what).toBeGreaterThan(0);
+    rule.cancel();
+  }
 });
 
 test('a feed of more pages than there are long lists is not read to its end', async () => {

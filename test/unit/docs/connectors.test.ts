@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkConnector, scriptedServer } from '../../../simulators/testing/index.ts';
-import { emptyDatabase } from '../../support/postgres.ts';
+import { testDatabase } from '../../support/postgres.ts';
 
 const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../../docs/connectors.md'), 'utf8');
 
@@ -24,7 +24,7 @@ test('the connector of docs/connectors.md keeps what every connector promises', 
     headers: { date: new Date().toUTCString() },
     body: asked.startsWith('/me') ? { name: 'me' } : { orders },
   }));
-  const database = await emptyDatabase();
+  const database = await testDatabase();
   onTestFinished(async () => {
     await server.close();
     await database.drop();

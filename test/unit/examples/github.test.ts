@@ -20,17 +20,17 @@ import {
   setting,
   single,
 } from '../../../src/index.ts';
-import { emptyDatabase } from '../../support/postgres.ts';
+import { emptyDatabase, testDatabase } from '../../support/postgres.ts';
 
 const hello = pipeline({
   name: 'hello',
   source: github({ repository: 'octocat/hello-world', token: secret('TOKEN'), baseUrl: env('URL') }),
 });
 
-/** A local GitHub, an empty warehouse, and runs of the example between them. */
-async function stage(options: Parameters<typeof startGitHub>[0] = {}) {
+/** A local GitHub, a warehouse, and runs of the example between them. */
+async function stage(options: Parameters<typeof startGitHub>[0] = {}, open = testDatabase) {
   const server = await startGitHub(options);
-  const database = await emptyDatabase();
+  const database = await open();
   onTestFinished(async () => {
     await server.close();
     await database.drop();
@@ -74,7 +74,7 @@ async function isEqual({ world, rows }: Stage): Promise<void> {
 }
 
 test('the example reads issues with labels and comments, then what changed, and finds deletions', async () => {
-  const at = await stage({ issues: 130 });
+  const at = await stage({ issues: 130 }, emptyDatabase);
   const { world, requests } = at;
   expect(await at.run()).toMatchObject({ status: 'succeeded', counts: { inserted: 130 } });
   await isEqual(at);
@@ -123,7 +123,7 @@ test.each([
     const headers = { date: new Date().toUTCString() };
     return { status: 200, headers, body: path.endsWith('/replies') ? replies : posts };
   });
-  const database = await emptyDatabase();
+  const database = await testDatabase();
   onTestFinished(async () => {
     await server.close();
     await database.drop();
