@@ -76,15 +76,16 @@ export function run(file: URL | string, args: readonly string[], options: RunOpt
   };
 }
 
-/** Polls until the condition holds; fails after the deadline with what was waited for. */
+/** Polls until the condition holds, less often the longer it takes; fails after the deadline with what was waited for. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
   within = 90_000,
 ): Promise<void> {
-  const deadline = performance.now() + within;
+  const began = performance.now();
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${within} ms`);
-    await sleep(10);
+    const waited = performance.now() - began;
+    if (waited > within) throw new Error(`${what}: not within ${within} ms`);
+    await sleep(Math.min(10 + waited / 20, 100));
   }
 }
