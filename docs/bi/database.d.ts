@@ -98,6 +98,7 @@ export interface TidemarkDatabase {
   'ops.log_lines': OpsLogLines;
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
+  'ops.pipeline_states': OpsPipelineStates;
   'ops.rejects': OpsRejects;
   'ops.run_heads': OpsRunHeads;
   'ops.run_list': OpsRunList;
@@ -112,6 +113,7 @@ export interface TidemarkDatabase {
   'ops.stream_freshness': OpsStreamFreshness;
   'ops.stream_states': OpsStreamStates;
   'ops.streams': OpsStreams;
+  'ops.table_readers': OpsTableReaders;
   'ops.text_mentions': OpsTextMentions;
   'ops.ticks': OpsTicks;
   'ops.unseen': OpsUnseen;
@@ -2131,6 +2133,30 @@ export interface OpsNotifications {
   sent_at: Date | null;
 }
 
+/** How each pipeline is that ever ran, by its newest runs; one row a pipeline. */
+export interface OpsPipelineStates {
+  pipeline: string | null;
+  token_ends_at: Date | null;
+  run_id: string | null;
+  status: string | null;
+  started_at: Date | null;
+  undone: unknown;
+  error_code: string | null;
+  error_message: string | null;
+  requests: number | null;
+  throttled: number | null;
+  answered_at: Date | null;
+  failing_since: Date | null;
+  paused_until: Date | null;
+  due_at: Date | null;
+  usual_seconds: number | null;
+  over_seconds: number | null;
+  fresh_at: Date | null;
+  stale_streams: string[] | null;
+  forbidden_streams: string[] | null;
+  open_rejects: number | null;
+}
+
 /** Dead letters: records, and parts of records, that could not become rows, with their exact bytes. Nothing is dropped silently. */
 export interface OpsRejects {
   reject_id: string;
@@ -2375,6 +2401,14 @@ export interface OpsStreams {
   excluded: boolean;
   in_turn: boolean;
   child_tables: string[];
+}
+
+/** Which views of bi read which table, through other views too; one row per table and view. */
+export interface OpsTableReaders {
+  table_name: string | null;
+  view_name: string | null;
+  about: string | null;
+  steps: number | null;
 }
 
 /** What texts name by the patterns of ref.link_patterns, whether it exists or not; one row per record, field and name. Of the records that bi shows. */

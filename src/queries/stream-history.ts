@@ -1,5 +1,7 @@
 /** One stream's table: columns with their comments, row counts, the receipts of its last runs. */
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { codeOf } from '../core/errors.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
 import { countsOf, type Db, query, receiptOf } from './db.ts';
 import type { RunLine, RunStream } from './run-history.ts';
 
@@ -16,12 +18,30 @@ export const columns = (db: Db, { schema, name }: TableName): Promise<readonly C
     select a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
       coalesce(a.attnum = any (i.indkey::smallint[]), false) as key, col_description(a.attrelid, a.attnum) as comment
     from pg_attribute a
-    join pg_class c on c.oid = a.attrelid
-    join pg_namespace n on n.oid = c.relnamespace
-    left join pg_index i on i.indrelid = c.oid and i.indisprimary
-    where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v')
-      and a.attnum > 0 and not a.attisdropped
+    left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
+    where a.attrelid = to_regclass(${`${schema}.${name}`}) and a.attnum > 0 and not a.attisdropped
     order by a.attnum`;
+
+/** The views of `bi` that read these tables, through other views too; the closest first. `tables`: as `tracker.issues`. */
+export const readersOf = (db: Db, tables: readonly string[]) =>
+  query(db)<{ readonly view: string; readonly about: string | null }>`
+    select view_name as view, about from ops.table_readers
+    where table_name = any (${[...tables]}::text[]) group by view_name, about order by min(steps), view_name`;
+
+/** The answer of a query as texts of at most 60 characters; undefined where it takes more than 300 ms. `query`: no part of it comes from outside. */
+export async function answer(db: Kysely<AnyDatabase>, query: string) {
+  const cut = sql.raw<{ row: Readonly<Record<string, string | null>> }>(`
+    select (select json_object_agg(key, left(value, 60)) from json_each_text(row_to_json(found))) as row from (${query}) found`);
+  try {
+    return await db.transaction().execute(async (trx) => {
+      await sql`set local statement_timeout = 300`.execute(trx);
+      return (await cut.execute(trx)).rows.map(({ row }) => row);
+    });
+  } catch (error) {
+    if (codeOf(error) === '57014') return undefined;
+    throw error;
+  }
+}
 
 export interface TableName {
   readonly schema: string;

@@ -4,7 +4,7 @@ import { replayRejects } from '../../src/engine/replay.ts';
 import { mostOfFew } from '../../src/engine/sync/cut.ts';
 import { enqueueHandoff, enqueueMissedHandoff } from '../../src/outbound/handoff-queue.ts';
 import { findings } from '../../src/outbound/health.ts';
-import { dailyStatus, dailyStreamStatus } from '../../src/queries/daily-status.ts';
+import { dailyStatus } from '../../src/queries/daily-status.ts';
 import { streamStates } from '../../src/queries/freshness.ts';
 import { lineage } from '../../src/queries/lineage.ts';
 import { countRejects, rejects } from '../../src/queries/reject-list.ts';
@@ -151,7 +151,6 @@ async function everything(): Promise<void> {
   await rowCount(db, { schema: 'tracker', name: 'issues' }, 'tracker', true);
   await receipts(db, 'tracker', 'issues', 10);
   await dailyStatus(db, new Date(0));
-  await dailyStreamStatus(db, new Date(0));
   const [issue] = await rig.rows<{ key: string }>('select key from tracker.issues limit 1');
   await lineage(db, { schema: 'tracker', name: 'issues' }, issue?.key ?? '');
   await budgetsOf(db).take('limit', 1, { perSecond: 1, burst: 1 });

@@ -50,9 +50,11 @@ export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
     },
   });
   app.setErrorHandler(refuse);
-  app.setNotFoundHandler(() => {
-    throw new Rejected(404);
-  });
+  // Pages answer a wrong address themselves.
+  if (deps.pages === undefined)
+    app.setNotFoundHandler(() => {
+      throw new Rejected(404);
+    });
   await app.register(async (api) => controlApi(api, deps, limits), { prefix: '/api/v1' });
   await app.register(async (service) => serviceRoutes(service, deps));
   if (deps.pages !== undefined) await app.register(deps.pages);

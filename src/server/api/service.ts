@@ -24,7 +24,9 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
 
   app.get('/openapi.json', async () => openapi(deps.version));
 
-  app.get('/api', async (_request, reply) => reply.type('text/plain; charset=utf-8').send(apiText()));
+  // With pages it is one of them.
+  if (deps.pages === undefined)
+    app.get('/api', async (_request, reply) => reply.type('text/plain; charset=utf-8').send(apiText()));
 
   await app.register(async (metrics) => {
     authenticate(metrics, deps, false);

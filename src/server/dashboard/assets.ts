@@ -11,14 +11,15 @@ import type { FastifyInstance } from 'fastify';
 
 const own = (name: string): string => path.join(import.meta.dirname, 'assets', name);
 
+const ofPackage = (file: string): string => createRequire(import.meta.url).resolve(file);
+
 const files = {
   'style.css': [own('style.css'), 'text/css; charset=utf-8'],
   'live.js': [own('live.js'), 'text/javascript; charset=utf-8'],
   'icon.svg': [own('icon.svg'), 'image/svg+xml'],
-  'pico.css': [
-    createRequire(import.meta.url).resolve('@picocss/pico/css/pico.classless.min.css'),
-    'text/css; charset=utf-8',
-  ],
+  'pico.css': [ofPackage('@picocss/pico/css/pico.classless.min.css'), 'text/css; charset=utf-8'],
+  'uplot.css': [ofPackage('uplot/dist/uPlot.min.css'), 'text/css; charset=utf-8'],
+  'uplot.js': [ofPackage('uplot/dist/uPlot.iife.min.js'), 'text/javascript; charset=utf-8'],
 } as const;
 
 /** Gives an asset's path, e.g. `/assets/9f2c1b7a4d.style.css`. */

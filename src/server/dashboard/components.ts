@@ -1,6 +1,6 @@
 /** What pages are made of: states, times, tables, facts, buttons. */
 
-import { count, duration, minute, plural, relative } from '../../core/format.ts';
+import { clock, count, duration, minute, plural, relative } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 import type { PageContext } from './layout.ts';
@@ -35,15 +35,20 @@ export const state = (name: string): Html =>
 
 const none = html`<span class="soft">–</span>`;
 
-/** `2 h ago`, with the instant as title. */
+/** An instant with its UTC as title. The script rewrites `minute` and `clock` in the zone of the reader. */
+const time = (instant: Date, kind: 'minute' | 'clock' | 'age', text: string): Html =>
+  html`<time datetime="${instant.toISOString()}" data-kind="${kind}" title="${minute(instant)} UTC">${text}</time>`;
+
+/** `2 h ago` */
 export const ago = (instant: Date | null, now: Date): Html =>
-  instant === null
-    ? none
-    : html`<time datetime="${instant.toISOString()}" title="${minute(instant)} UTC">${relative(instant, now)}</time>`;
+  instant === null ? none : time(instant, 'age', relative(instant, now));
 
 /** `2026-11-21 02:00` */
 export const at = (instant: Date | null): Html =>
-  instant === null ? none : html`<time datetime="${instant.toISOString()}">${minute(instant)}</time>`;
+  instant === null ? none : time(instant, 'minute', minute(instant));
+
+/** `02:00` if it is of today, else `2026-11-20 02:00` */
+export const clockAt = (instant: Date, now: Date): Html => time(instant, 'clock', clock(instant, now));
 
 export const lasting = (seconds: number | null | undefined): Html =>
   orDash(typeof seconds === 'number' && duration(seconds));
@@ -54,7 +59,10 @@ export const counted = (n: number | null | undefined): Html => orDash(typeof n =
 /** Text that may be missing. */
 export const orDash = (text: HtmlPart): Html => (isShown(text) ? html`${text}` : none);
 
-/** `kind`: `n` aligns digits; `wide` is left out on narrow screens; `wraps` may break into lines. */
+/**
+ * `kind`: `n` aligns digits; `wide` is left out on narrow screens; `wraps` may break into lines. The first column stays in sight. On narrow
+ * screens each row is a card, with its first column as title.
+ */
 export type TableColumn<R> = readonly [
   name: string,
   cell: (row: R) => HtmlPart,
@@ -72,7 +80,8 @@ export function table<R>(
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
 <thead><tr>${columns.map(([name, , kind]) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    (row) => html`<tr>${columns.map(([, cell, kind]) => html`<td class="${kind}">${cell(row)}</td>`)}</tr>\n`,
+    (row) =>
+      html`<tr>${columns.map(([name, cell, kind]) => html`<td class="${kind}" data-label="${name}">${cell(row)}</td>`)}</tr>\n`,
   )}</tbody></table></div>`;
 }
 
@@ -97,6 +106,11 @@ export function notes(found: readonly HtmlPart[]): Html {
 export const button = (view: PageContext, path: string, word: string, isDisabled = false): HtmlPart =>
   view.mayChange &&
   html`<button form="action" formaction="${path}"${isDisabled && html` disabled`}>${word}</button>`;
+
+/** A button for what interrupts work: it asks first, also without a script. */
+export const askFirst = (view: PageContext, path: string, word: string, question: string): HtmlPart =>
+  view.mayChange &&
+  html`<details class="ask bad"><summary>${word}…</summary><p>${question}</p><button form="action" formaction="${path}">${word}</button></details>`;
 
 /** An address with those of the parameters that have a value. */
 export function address(path: string, query: Readonly<Record<string, string | undefined>>): string {

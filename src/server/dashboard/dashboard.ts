@@ -8,10 +8,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { minutes } from '../../core/time.ts';
 import { historyToken } from '../../queries/change-token.ts';
 import { countRejects } from '../../queries/reject-list.ts';
-import { Rejected, refusalOf } from '../api/envelope.ts';
+import { failure, messages, Rejected, refusalOf } from '../api/envelope.ts';
+import { apiText } from '../api/openapi.ts';
 import { shared } from '../api/service.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
+import { html, lines } from './html.ts';
 import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from './layout.ts';
 import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
@@ -22,7 +24,7 @@ import { rejectPage, rejectsPage } from './pages/rejects.ts';
 import { requestPage, runPage } from './pages/run.ts';
 import { runsPage } from './pages/runs.ts';
 import { streamPage, streamsPage } from './pages/streams.ts';
-import { sessions } from './session.ts';
+import { isPage, sessions } from './session.ts';
 
 /** Undefined: there is nothing of that name (404). */
 type MakePage = (request: PageRequest) => Promise<DashboardPage | undefined>;
@@ -82,6 +84,15 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   // The warehouse does not take NUL as text: nothing has such a name.
   app.addHook('onRequest', async ({ url }) => {
     if (url.includes('%00')) throw new Rejected(404, nothingThere);
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    if (isPage(request)) throw new Rejected(404, nothingThere);
+    return reply.code(404).send(failure(messages[404] ?? ''));
+  });
+  app.get('/api', { config: { isOpen: true } }, async (request, reply) => {
+    if (!isPage(request)) return reply.type('text/plain; charset=utf-8').send(apiText());
+    const body = html`<h1>Control API</h1><pre tabindex="0">${lines(apiText())}</pre><p>For programs: <a href="/openapi.json">/openapi.json</a></p>`;
+    return show(reply, { title: 'API', at: '/api', isAlone: true, body });
   });
   const tonight = shared(deps.tonight, planKeptMs);
   for (const [path, make] of Object.entries(pages))

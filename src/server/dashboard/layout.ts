@@ -43,10 +43,11 @@ export interface DashboardPage {
   /** The entry of the navigation that it belongs to. */
   readonly at?: string;
   readonly body: HtmlPart;
-  /** Without navigation and updates: a sign-in or a message. */
+  /** Without updates: a sign-in or a message. */
   readonly isAlone?: boolean;
 }
 
+/** The navigation in its order: the address of a page and its name. */
 const places = {
   '/': 'Overview',
   '/streams': 'Streams',
@@ -63,6 +64,7 @@ const places = {
 /** A whole document. */
 export function layout(view: PageContext, page: DashboardPage): string {
   const { asset, now, version } = view;
+  const hasSession = view.csrf !== '';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -72,20 +74,21 @@ export function layout(view: PageContext, page: DashboardPage): string {
 <title>${page.title} · Tidemark</title>
 <link rel="icon" href="${asset('icon.svg')}">
 <link rel="stylesheet" href="${asset('pico.css')}">
+<link rel="stylesheet" href="${asset('uplot.css')}">
 <link rel="stylesheet" href="${asset('style.css')}">
-${page.isAlone !== true && html`<script type="module" src="${asset('live.js')}"></script>`}
+${page.isAlone !== true && html`<script defer src="${asset('uplot.js')}"></script><script type="module" src="${asset('live.js')}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
   <nav aria-label="Pages"><ul><li><a href="/"><b>Tidemark</b></a></li>
-  ${page.isAlone !== true && Object.entries(places).map(([path, name]) => place(path, name, view, page))}</ul>
+  ${hasSession && Object.entries(places).map(([path, name]) => place(path, name, view, page))}</ul>
   ${view.isSignedIn && html`<ul><li><button form="action" formaction="/logout">Sign out</button></li></ul>`}</nav>
 </header>
 <main id="main" tabindex="-1">
 ${page.body}
 </main>
-<footer class="soft">Tidemark ${version} · times are UTC · <span id="updated" role="status">as of ${now.toISOString().slice(11, 19)}</span></footer>
+<footer class="soft">Tidemark ${version} · <span id="zone">times are UTC</span> · <span id="updated" role="status">as of ${now.toISOString().slice(11, 19)}</span></footer>
 <form id="action" method="post" hidden>${csrf(view)}</form>
 </body>
 </html>

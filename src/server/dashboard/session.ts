@@ -109,7 +109,7 @@ function checks(app: FastifyInstance, { tokens }: SessionDeps, cookie: Cookie): 
     request.session = cookie.read(request);
     if (request.session === undefined && !needsToken(tokens) && isPage(request))
       request.session = cookie.open(reply, 'local');
-    const mustSignIn = needsToken(tokens) && request.routeOptions.config.isOpen !== true;
+    const mustSignIn = needsToken(tokens) && request.routeOptions.config.isOpen !== true && !request.is404;
     if (request.session === undefined && mustSignIn) {
       if (!isPage(request)) throw new Rejected(401, 'Sign in first.');
       return reply.redirect(`/login?next=${encodeURIComponent(request.url)}`, 303);
@@ -166,7 +166,8 @@ function keyOf(tokens: Tokens): string {
 
 const isRole = (text: string | undefined): text is Role => ['operate', 'read', 'local'].includes(text ?? '');
 
-const isPage = ({ method, headers: { accept } }: FastifyRequest): boolean =>
+/** Whether a browser asks for a page. */
+export const isPage = ({ method, headers: { accept } }: FastifyRequest): boolean =>
   method === 'GET' && accept?.includes('text/html') === true;
 
 /**

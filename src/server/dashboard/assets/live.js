@@ -1,4 +1,5 @@
 // Keeps a page current: when the server says that something changed, the page is fetched again, and the parts that differ are replaced.
+// Writes times in the zone of the reader, and draws charts.
 
 /** Markup as the server sent it: what this script changed since does not count. */
 const sent = new WeakMap();
@@ -10,6 +11,51 @@ const focusable = 'a, button, input, select, summary, [tabindex]';
 /** Within a line of its end. */
 const isAtEnd = (each) => each.scrollHeight - each.scrollTop - each.clientHeight < 40;
 
+const minute = (at) => at.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
+
+/** Times as the clocks of the reader show them; the server wrote UTC. */
+function localize(root) {
+  for (const time of root.querySelectorAll('time[data-kind]')) {
+    const at = new Date(time.dateTime);
+    const { kind } = time.dataset;
+    const isToday = at.toDateString() === new Date().toDateString();
+    time.title = `${minute(at)} (${time.dateTime.slice(0, 16).replace('T', ' ')} UTC)`;
+    if (kind !== 'age') time.textContent = kind === 'clock' && isToday ? minute(at).slice(11) : minute(at);
+  }
+}
+
+/** Colours of series that are seen on light and on dark paper. */
+const strokes = { good: '#258a6c', going: '#2f8ba3', warn: '#b37a00', bad: '#d9531f' };
+
+/** Draws the numbers of a figure over time. The legend has those that the pointer is at. */
+function draw(figure) {
+  const { at, series, unit } = JSON.parse(figure.dataset.chart);
+  const plot = figure.querySelector('.plot');
+  const axis = { stroke: getComputedStyle(plot).color, grid: { stroke: '#8884' } };
+  const text = (n) => `${n?.toLocaleString('en-US') ?? '–'}${unit}`;
+  const moment = (seconds) => (seconds ? minute(new Date(seconds * 1000)) : '–');
+  const shown = series.map(({ name, tone }) => {
+    return { label: name, stroke: strokes[tone], width: 2, value: (_, n) => text(n) };
+  });
+  const chart = {
+    width: plot.clientWidth,
+    height: 200,
+    axes: [
+      { ...axis, space: 100, values: (_, ticks) => ticks.map((tick) => moment(tick).slice(5)) },
+      { ...axis, size: 70, values: (_, ticks) => ticks.map(text) },
+    ],
+    scales: { y: { range: (_, __, most) => [0, most || 1] } },
+    series: [{ label: 'At', value: (_, seconds) => moment(seconds) }, ...shown],
+  };
+  plot.replaceChildren();
+  new uPlot(chart, [at, ...series.map(({ values }) => values)], plot);
+}
+
+function show(root) {
+  localize(root);
+  for (const figure of root.querySelectorAll('figure[data-chart]')) draw(figure);
+}
+
 /** Replaces a part, but keeps opened details, scroll positions (a log stays at its end) and the focus. */
 function replace(part, fresh) {
   const opened = [...part.querySelectorAll('details')].map((each) => each.open);
@@ -19,6 +65,7 @@ function replace(part, fresh) {
   ]);
   const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
   part.replaceChildren(...fresh.childNodes);
+  show(part);
   part.querySelectorAll('details').forEach((each, at) => {
     each.open = opened[at] ?? each.open;
   });
@@ -67,5 +114,10 @@ async function follow() {
   setTimeout(follow, 2000);
 }
 
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+document.getElementById('zone').textContent = `times are of ${timeZone}, with UTC on hover`;
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(document));
+addEventListener('resize', () => show(document));
+show(document);
 for (const log of document.querySelectorAll('.log')) log.scrollTop = log.scrollHeight;
 follow();

@@ -189,7 +189,9 @@ function actions(request: DagRun | undefined, view: PageContext): HtmlPart {
   if (!ui.isActive(request))
     return retryable.includes(request.status) && ui.button(view, `${path}/retry`, 'Retry');
   if (request.trigger === 'manual') return 'It was started in a terminal; stop it there.';
-  return ui.button(view, `${path}/stop`, request.stopping ? 'Stopping' : 'Stop', request.stopping);
+  if (request.stopping) return ui.button(view, `${path}/stop`, 'Stopping', true);
+  const question = 'What was read stays in the warehouse. The next run goes on from there.';
+  return ui.askFirst(view, `${path}/stop`, 'Stop', question);
 }
 
 const streamTable = (run: RunDetail): Html =>

@@ -1,10 +1,10 @@
 /** The runs of the past, filtered by the address. */
 
-import { count, duration } from '../../../core/format.ts';
+import { count } from '../../../core/format.ts';
 import type { Counters } from '../../../queries/db.ts';
 import { type RunLine, runs } from '../../../queries/run-history.ts';
 import * as ui from '../components.ts';
-import { bars, changeSeries, type Series } from '../figures.ts';
+import { changeSeries, chart } from '../figures.ts';
 import { type Html, html } from '../html.ts';
 import type { DashboardPage, PageContext, PageRequest } from '../layout.ts';
 import { live } from '../layout.ts';
@@ -37,7 +37,7 @@ ${choice('kind', 'Kind', kinds, kind)}
 ${choice('status', 'State', ends, status)}
 <button>Filter</button>
 </form>
-${live('runs', html`${ui.notes(queued.map((run) => ui.activeNote(run, view.now)))}${runFigures(shown, 'Duration', (run) => run.seconds, duration)}${runTable(shown, view)}`)}
+${live('runs', html`${ui.notes(queued.map((run) => ui.activeNote(run, view.now)))}${runCharts(shown, ['Duration', (run) => run.seconds, ' s'])}${runTable(shown, view)}`)}
 ${found.length > perPage && html`<p><a href="${ui.address('/runs', { pipeline, kind, status, before: last?.runId })}">Older runs</a></p>`}`,
   };
 }
@@ -85,15 +85,15 @@ export const choice = (
       html`<option value="${value}"${value === chosen && html` selected`}>${value.replaceAll('_', ' ')}</option>`,
   )}</select></label>`;
 
-/** Rows changed by runs that are over, beside another number of them. `shown`: newest first. */
-export function runFigures<R extends Pick<RunLine, 'runId' | 'kind' | 'finishedAt' | 'counts'>>(
+/** Rows changed by runs that are over, beside other numbers of them. `shown`: newest first; `unit` as in `chart`. */
+export function runCharts<R extends Pick<RunLine, 'startedAt' | 'finishedAt' | 'counts'>>(
   shown: readonly R[],
-  title: string,
-  of: (run: R) => number,
-  text: (value: number) => string = count,
-) {
+  ...others: readonly (readonly [title: string, of: (run: R) => number, unit?: string])[]
+): Html {
   const ended = shown.filter((run) => run.finishedAt !== null).reverse();
-  const names = ended.map(({ runId, kind }) => `run ${runId} (${kind})`);
-  const other: Series = { name: title.toLowerCase(), tone: 'going', values: ended.map(of) };
-  return html`<div class="cards">${bars('Rows changed', names, changeSeries(ended))}${bars(title, names, [other], text)}</div>`;
+  const began = ended.map(({ startedAt }) => startedAt);
+  const more = others.map(([title, of, unit]) =>
+    chart(title, began, [{ name: title.toLowerCase(), tone: 'going', values: ended.map(of) }], unit),
+  );
+  return html`<div class="cards">${chart('Rows changed', began, changeSeries(ended))}${more}</div>`;
 }

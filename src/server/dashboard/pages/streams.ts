@@ -1,27 +1,27 @@
 /** The streams with their freshness, and one stream: its state, its runs, its columns. */
 
-import { count, duration } from '../../../core/format.ts';
-import { type DayStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
+import { count, duration, plural } from '../../../core/format.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import * as history from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
 import * as ui from '../components.ts';
-import { firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, type HtmlPart, html, lines } from '../html.ts';
 import { type DashboardPage, live, type PageContext, type PageRequest } from '../layout.ts';
-import { runFigures } from './runs.ts';
+import { runCharts } from './runs.ts';
 
-export async function streamsPage({ db, view }: PageRequest): Promise<DashboardPage> {
-  const [streams, days, changes] = await Promise.all([
-    streamStates(db),
-    dailyStreamStatus(db, firstShown(view.now)),
-    history.schemaChanges(db, 50),
-  ]);
+/** Streams that one page shows. */
+const mostShown = 200;
+
+export async function streamsPage({ db, view, query }: PageRequest): Promise<DashboardPage> {
+  const [all, changes] = await Promise.all([streamStates(db), history.schemaChanges(db, 50)]);
+  const chosen = all.filter(({ pipeline }) => query.pipeline === undefined || pipeline === query.pipeline);
+  const streams = inOrder(chosen).slice(0, mostShown);
   return {
     title: 'Streams',
     at: '/streams',
-    body: html`<h1>Streams</h1>
-${live('streams', html`${streamTable(streams, days, view)}${stripKey()}`)}
+    body: html`<h1>Streams${query.pipeline !== undefined && html` <small>of ${query.pipeline} · <a href="/streams">all</a></small>`}</h1>
+${live('streams', streamTable(streams, view))}
+${chosen.length > mostShown && html`<p>${count(chosen.length - mostShown)} more streams. Of one pipeline: ${[...new Set(all.map(({ pipeline }) => pipeline))].map((name) => html`<a href="/streams?pipeline=${name}">${name}</a> `)}</p>`}
 ${live(
   'changes',
   html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type
@@ -35,7 +35,7 @@ at the source. New fields are kept in <code>_extra</code>.</p>${ui.notes(
 }
 
 const link = ({ pipeline, stream }: { readonly pipeline: string; readonly stream: string }): Html =>
-  html`<a href="/streams/${pipeline}/${stream}"><span class="soft wide">${pipeline}.</span>${stream}</a>`;
+  html`<a href="/streams/${pipeline}/${stream}"><span class="soft">${pipeline}.</span>${stream}</a>`;
 
 /** The receipt, and in words what does not match in it. */
 export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): HtmlPart => {
@@ -43,17 +43,7 @@ export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): HtmlPar
   return html`${receiptText(receipt)}${problem !== undefined && html` <strong class="bad">${problem}</strong>`}`;
 };
 
-const isOf =
-  (of: Pick<StreamState, 'pipeline' | 'stream'>) =>
-  ({ pipeline, stream }: Pick<DayStatus, 'pipeline' | 'stream'>): boolean =>
-    pipeline === of.pipeline && stream === of.stream;
-
-/** Those in trouble first. `days`: what became of each day. */
-export const streamTable = (
-  streams: readonly StreamState[],
-  days: readonly DayStatus[],
-  { now }: PageContext,
-) =>
+const streamTable = (streams: readonly StreamState[], { now }: PageContext): Html =>
   ui.table(
     'Streams',
     [
@@ -62,11 +52,10 @@ export const streamTable = (
       ['As of', (each) => ui.ago(each.freshAt, now)],
       ['Last run', ({ last }) => last && html`${ui.runLink(last.runId)} ${ui.state(last.status)}`, 'wide'],
       ['Receipt', ({ last }) => ui.orDash(last && receiptCell(last.receipt)), 'wraps wide'],
-      ['30 days', (each) => strip(each.stream, days.filter(isOf(each)), now), 'wide'],
       ['Rejects', rejectsLink, 'n'],
       ['Why', ({ reason }) => reason, 'wraps'],
     ],
-    inOrder(streams),
+    streams,
     'No stream is known yet: run a pipeline.',
   );
 
@@ -77,41 +66,61 @@ const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): HtmlPart =
 const remembered = 60;
 
 export async function streamPage({ db, view, param }: PageRequest): Promise<DashboardPage | undefined> {
-  const named = { pipeline: param('pipeline'), stream: param('stream') };
-  const stream = (await streamStates(db)).find(isOf(named));
+  const all = await streamStates(db);
+  const stream = all.find((each) => each.pipeline === param('pipeline') && each.stream === param('stream'));
   if (stream === undefined) return undefined;
   const target = history.tableName(stream.target);
-  const [rows, shape, past] = await Promise.all([
+  const tables = [stream.target, ...stream.childTables];
+  const readers = await history.readersOf(db, tables);
+  const example = readers.find(({ view: name }) => name === stream.stream) ?? readers[0];
+  const [rows, shape, past, answered] = await Promise.all([
     target && history.rowCount(db, target, stream.pipeline),
     target === undefined ? [] : history.columns(db, target),
     history.receipts(db, stream.pipeline, stream.stream, remembered),
+    example && exampleOf(db, example.view),
   ]);
   return {
     title: `${stream.pipeline}.${stream.stream}`,
     at: '/streams',
-    body: html`<p><a href="/streams">Streams</a> / ${stream.pipeline}</p>
+    body: html`<p>${ui.link('/streams', 'Streams')} / ${ui.link(ui.address('/streams', { pipeline: stream.pipeline }), stream.pipeline)}</p>
 <h1>${stream.stream}</h1><p class="soft">${stream.about}</p>
 ${live(
   'state',
   html`${ui.notes([stream.reason])}${ui.facts({
     State: ui.state(stream.freshness),
     'As of': ui.ago(stream.freshAt, view.now),
-    Promise: `at most ${duration(stream.promiseSeconds)} old`,
+    'Freshness target': `at most ${duration(stream.promiseSeconds)} old`,
     Rows: ui.orDash(
       rows && `${rows.exact ? '' : '~'}${count(rows.live)}, and ${count(rows.deleted)} deleted at the source`,
     ),
-    Receipt: ui.orDash(stream.last && receiptCell(stream.last.receipt)),
+    'Last run': ui.orDash(stream.last && receiptCell(stream.last.receipt)),
     Rejects: rejectsLink(stream),
-    Watermark: ui.at(stream.watermark),
+    'Changes read up to': ui.at(stream.watermark),
     'Last full read': ui.at(stream.fullAt),
-    Table: html`<code>${stream.target}</code>`,
     'Read from': html`<code>${stream.endpoint}</code>`,
   })}`,
 )}
-${live('runs', html`<h2>Runs</h2>${runFigures(past, 'Rows in the table', (run) => run.rows ?? 0)}${runTable(past, view)}`)}
-<h2>Example query</h2><pre><code>${lines(query(stream.target, shape))}</code></pre>
-<h2>Columns</h2>${columnTable(shape)}`,
+<h2>In the warehouse</h2><p>Tables: ${tables.map((name) => html`<code>${name}</code> `)}</p>
+<details><summary>${plural(readers.length, 'view')} of <code>bi</code> read them</summary>${ui.facts(Object.fromEntries(readers.map(({ view: name, about }) => [`bi.${name}`, about])))}</details>
+${answered}
+${live('runs', html`<h2>Runs</h2>${runCharts(past, ['Rows in the table', (run) => run.rows ?? 0], ['Duration', (run) => run.seconds ?? 0, ' s'])}${runTable(past, view)}`)}
+<h2>Columns of <code>${stream.target}</code></h2>${columnTable(shape)}`,
   };
+}
+
+/** A query of a view of `bi`, with its answer. */
+async function exampleOf(db: PageRequest['db'], view: string): Promise<Html> {
+  const columns = await history.columns(db, { schema: 'bi', name: view });
+  const names = columns.map(({ column }) => column).slice(0, 6);
+  const query = `select ${names.join(', ')}\nfrom bi.${view}\nlimit 5`;
+  const answer = await history.answer(db, query);
+  return html`<pre tabindex="0" aria-label="Example query"><code>${lines(`${query};`)}</code></pre>
+${ui.table<Readonly<Record<string, string | null>>>(
+  'Answer of the example query',
+  names.map((name) => [name, (row) => ui.orDash(row[name])]),
+  answer ?? [],
+  answer ? 'It has no rows.' : 'Its answer takes too long for this page.',
+)}`;
 }
 
 const runTable = (past: readonly history.ReceiptLine[], { now }: PageContext): Html =>
@@ -144,16 +153,3 @@ const columnTable = (shape: readonly history.ColumnLine[]): Html =>
     shape,
     'The table does not exist yet.',
   );
-
-/** The newest live rows, with the first columns. */
-function query(target: string, shape: readonly history.ColumnLine[]): string {
-  const names = shape.map(({ column }) => column);
-  const shown = names.filter((name) => !name.startsWith('_') && name !== 'source_id').slice(0, 6);
-  return [
-    `select ${shown.join(', ') || '*'}`,
-    `from ${target}`,
-    ...(names.includes('_deleted_at') ? ['where _deleted_at is null'] : []),
-    ...(names.includes('_synced_at') ? ['order by _synced_at desc'] : []),
-    'limit 20;',
-  ].join('\n');
-}

@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
 
   test('a person signs in, starts a backfill, watches it, stops it, and retries it to its end', async () => {
     await signIn();
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('streams fresh');
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('Last night was on time');
 
     await page.getByRole('link', { name: 'Backfill' }).click();
     await page.getByLabel('From').fill('2026-01-01');
@@ -74,6 +74,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await stateOf()).toContain('running');
     await expect.poll(() => held.fired).toBeGreaterThan(0);
 
+    await page.getByText('Stop…').click();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#head .state', { hasText: 'stopped' }).waitFor();
     scene.rig.tracker.script.clear();
@@ -91,8 +92,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await context.close();
     await open({ javaScriptEnabled: false });
     await signIn();
-    expect(await page.locator('#state').innerText()).toContain('last run');
-    expect(await page.locator('#pipelines rect').count()).toBeGreaterThan(0);
+    expect(await page.locator('#state').innerText()).toContain('Last night was on time');
+    expect(await page.locator('#zone').innerText()).toBe('times are UTC');
+    expect(await page.locator('#pipelines path').count()).toBeGreaterThan(0);
     await page.goto(`${scene.url}/backfill?plan=1&pipeline=tracker&from=2026-02-01&to=2026-03-01`);
     await page.getByRole('button', { name: 'Start the backfill' }).click();
     await page.waitForURL(/\/requests\/tracker\//);
@@ -113,11 +115,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
 
     await page.getByRole('link', { name: 'Runs' }).click();
-    const bars = page.locator('#runs figure').last().locator('rect');
-    const before = await bars.count();
+    const rows = page.locator('#runs tbody tr');
+    const before = await rows.count();
     const loaded = await page.evaluate('performance.timeOrigin');
     await scene.rig.sync({ streams: ['projects'] });
-    await expect.poll(() => bars.count()).toBe(before + 1);
+    await expect.poll(() => rows.count()).toBe(before + 1);
     expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
 
     const paths = [

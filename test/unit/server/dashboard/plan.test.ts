@@ -110,6 +110,6 @@ test('readers share one plan, and do not wait for sources that are slow', async 
 
 test('the overview leads to the plan', async () => {
   const { body } = await visitor(scene.app).get('/');
-  expect(body).toContain('<a href="/plan">Does the night fit?</a>');
+  expect(body).toContain('<a href="/plan">does it fit?</a>');
   expect(textOf(body)).toContain('Overview Streams Runs Plan Backfill');
 });
