@@ -41,7 +41,7 @@ async function dashboard(browser: Browser, env: NodeJS.ProcessEnv): Promise<Buff
       colorScheme: 'light',
     });
     await page.goto(url);
-    await page.getByRole('button', { name: 'Run the night now' }).click();
+    await page.getByRole('button', { name: 'Run the first sync' }).click();
     await page.locator('#head .state', { hasText: 'succeeded' }).waitFor({ timeout: 180_000 });
     await page.goto(url);
     return await page.screenshot();

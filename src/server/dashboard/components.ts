@@ -130,8 +130,9 @@ export const rejectsLink = (found: number, query: Readonly<Record<string, string
 export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runId'>): string =>
   `/requests/${encodeURIComponent(pipeline)}/${encodeURIComponent(runId)}`;
 
-/** Waits, runs, or will be taken up again by itself. */
-export const isActive = (request: DagRun): boolean => request.finishedAt === null;
+/** Waits, runs, or will be taken up again by itself, as a lost request is. A run of a terminal whose process died is not. */
+export const isActive = ({ finishedAt, trigger, status }: DagRun): boolean =>
+  finishedAt === null && !(trigger === 'manual' && status === 'lost');
 
 /** A request that is active, in one line. */
 export const activeNote = (run: DagRun, now: Date): Html =>

@@ -36,10 +36,10 @@ export function judge(subject: Subject, now: Date): Judged {
   return { ...subject, problems, tone: isGoing(subject) ? 'going' : (worst ?? ran) };
 }
 
-/** Why a run that has not ended goes no further; undefined if it does. A lost request is taken up again, a run of the command line is not. */
-const haltOf = ({ trigger, status }: DagRun): string | undefined => {
-  if (status === 'stuck') return 'makes no progress';
-  return trigger === 'manual' && status === 'lost' ? 'has died' : undefined;
+/** Why a run that has not ended goes no further; undefined if it does. */
+const haltOf = (run: DagRun): string | undefined => {
+  if (run.status === 'stuck') return 'makes no progress';
+  return run.status === 'lost' && !ui.isActive(run) ? 'has died' : undefined;
 };
 
 const isGoing = ({ dag: { last } }: Subject): boolean => last !== null && ui.isActive(last) && !haltOf(last);

@@ -42,17 +42,18 @@ async function see({ db, control, view }: PageRequest) {
       const nights = byNight(first, daysOf.get(dag.name) ?? []);
       return judge({ dag, state: stateOf.get(dag.name), nights }, view.now);
     });
+  const nightly = dags.find(({ name, configured }) => configured && name === 'nightly');
   const shape = changes.filter(({ detectedAt }) => detectedAt >= start).length;
-  return { all, dags, start, nights: byNight(first, days), shape, view };
+  return { all, dags, nightly, start, nights: byNight(first, days), shape, view };
 }
 
 const rowsOf = sumOf('rows');
 
-function lead({ all, start, nights, view }: Seen): Html {
+function lead({ all, nightly, start, nights, view }: Seen): Html {
   const { tone, lead, rest } = verdict(all, start, rowsOf(nights.at(-1) ?? []), view.now);
-  const [first] = all;
+  const first = nightly ?? all[0]?.dag;
   return html`<h1 class="summary">${ui.sign(tone)}<span>${lead}${rest.map((each) => each && html` <small>${each}</small>`)}</span></h1>
-${tone === 'none' && (first ? runButton(first.dag, view, 'Run the first sync') : html`<p><code>tidemark init</code> makes the first one.</p>`)}`;
+${tone === 'none' && (first ? runButton(first, view, 'Run the first sync') : html`<p><code>tidemark init</code> makes the first one.</p>`)}`;
 }
 
 const runButton = ({ name, last }: Dag, view: PageContext, word = 'Run now'): HtmlPart => {
@@ -64,7 +65,7 @@ const runButton = ({ name, last }: Dag, view: PageContext, word = 'Run now'): Ht
 const fewest = 3;
 
 /** The numbers of the last night beside the usual ones, which are of complete nights. */
-function facts({ nights, dags, shape, view }: Seen): Html {
+function facts({ nights, nightly, shape, view }: Seen): Html {
   const night = nights.at(-1) ?? [];
   const usual = nights.slice(0, -1).filter((each) => toneOfNight(each) === 'good');
   const [least = 0, ...others] = usual.map(rowsOf).sort((a, b) => a - b);
@@ -73,7 +74,6 @@ function facts({ nights, dags, shape, view }: Seen): Html {
   const rows = rowsOf(night);
   const isOdd = isKnown && toneOfNight(night) !== 'going' && (rows < least || rows > most);
   const changed = (['inserted', 'updated', 'deleted'] as const).map((of) => count(sumOf(of)(night)));
-  const nightly = dags.find(({ name, configured }) => configured && name === 'nightly');
   return ui.facts({
     'Rows changed': html`${isOdd && ui.sign('warn')}<b>${count(rows)}</b>${
       isKnown && html` <span class="soft">usually ${count(least)} to ${count(most)}</span>`

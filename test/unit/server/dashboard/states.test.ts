@@ -138,7 +138,7 @@ const states: Readonly<Record<string, State>> = {
       history.rows(`update ops.runs set ${going}, trigger = 'manual', started_at = now() - interval '5 minutes'
       where run_id = (select max(run_id) from ops.runs where pipeline = 'ads')`),
     title: /^✕ Last night is incomplete: ads failed\./,
-    says: [/A run of ads has died\./],
+    says: [/A run of ads has died\. Its page says why\. A new run goes on where it ended\. Run now/],
   },
   'streams older than their target': {
     begin: () =>
@@ -206,6 +206,12 @@ test.each(Object.entries(states))(
       expect(await faultsOf(page, name.replaceAll(' ', '-'), '/', name !== '200 pipelines')).toEqual([]);
   },
 );
+
+test('the first sync is of every pipeline', async () => {
+  await history.begin([], { never: company.slice(0, 2) });
+  const { body } = await visitor(history.app).get('/');
+  expect(body).toContain('formaction="/pipelines/nightly/start">Run the first sync');
+});
 
 test('a count of pipelines by state filters the table', async () => {
   await history.begin(company.slice(0, 3));
