@@ -98,6 +98,7 @@ export interface TidemarkDatabase {
   'ops.log_lines': OpsLogLines;
   'ops.meanings': OpsMeanings;
   'ops.notifications': OpsNotifications;
+  'ops.pipeline_events': OpsPipelineEvents;
   'ops.pipeline_states': OpsPipelineStates;
   'ops.rejects': OpsRejects;
   'ops.run_heads': OpsRunHeads;
@@ -108,6 +109,7 @@ export interface TidemarkDatabase {
   'ops.runs': OpsRuns;
   'ops.schedules': OpsSchedules;
   'ops.schema_changes': OpsSchemaChanges;
+  'ops.settings_seen': OpsSettingsSeen;
   'ops.slices': OpsSlices;
   'ops.sources': OpsSources;
   'ops.stream_freshness': OpsStreamFreshness;
@@ -1943,6 +1945,8 @@ export interface OpsDagRunList {
   again_at: Date | null;
   part_of: string | null;
   parts: unknown;
+  retry_of: string | null;
+  retried_by: string | null;
 }
 
 /** Which runs a request became: several after a worker was lost, and after a retry. */
@@ -2131,6 +2135,18 @@ export interface OpsNotifications {
   created_at: Date;
   next_at: Date;
   sent_at: Date | null;
+}
+
+/** What happened to each pipeline: its newest 25 runs, deletions, and changes of its source's fields, its schedules and its settings, newest first; one row per event. */
+export interface OpsPipelineEvents {
+  pipeline: string | null;
+  happened: Date | null;
+  what: string | null;
+  stream_or_setting: string | null;
+  state: string | null;
+  rows: number | null;
+  run: string | null;
+  details: string | null;
 }
 
 /** How each pipeline is that ever ran, by its newest runs; one row a pipeline. */
@@ -2325,6 +2341,13 @@ export interface OpsSchemaChanges {
   note: string;
   run_id: string;
   detected_at: Date;
+}
+
+/** Settings of a pipeline when serve began with others than before; one row per pipeline and change. */
+export interface OpsSettingsSeen {
+  pipeline: string;
+  seen_at: Date;
+  settings: unknown;
 }
 
 /** The unit of reading and resuming: one partition and window of a walk, with its receipt. */

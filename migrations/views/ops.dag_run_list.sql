@@ -20,7 +20,9 @@ select
   d.stopping, -- A stop was requested, and it has not ended yet.
   d.again_at, -- When a failed request is retried (UTC); null for every other.
   d.part_of, -- The night that it is a part of, see ops.dag_runs.
-  d.parts -- Of a night: how many of its parts have each status; null for every other.
+  d.parts, -- Of a night: how many of its parts have each status; null for every other.
+  d.retry_of, -- The earlier request that it repeats; null for a run of the command line.
+  (select r.dag_run_id from ops.dag_runs r where r.retry_of = d.run_id order by r.seq desc limit 1) as retried_by -- The newest request that repeats it.
 from (
   select
     dag_run_id as run_id, pipeline, does, trigger,
@@ -35,7 +37,8 @@ from (
         and p.status in ('failed', 'partly_failed') and p.not_before > p.finished_at) as again_at,
     part_of,
     (select jsonb_object_agg(p.status, p.n) from (
-      select status, count(*) as n from ops.dag_runs where part_of = q.dag_run_id group by status) p) as parts
+      select status, count(*) as n from ops.dag_runs where part_of = q.dag_run_id group by status) p) as parts,
+    retry_of
   from ops.dag_runs q
   union all
   select
@@ -50,7 +53,7 @@ from (
       case kind when 'full' then 'FULL=true' when 'reconcile' then 'DOES=reconcile' end),
     started_at, started_at, finished_at,
     array[run_id],
-    error_code, error_message, false, null, null, null
+    error_code, error_message, false, null, null, null, null
   from ops.runs r
   where trigger = 'manual'
 ) d;

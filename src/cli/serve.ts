@@ -5,6 +5,7 @@ import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
 import { checkHealth } from '../outbound/outbound.ts';
+import { noteSettings } from '../queries/lists.ts';
 import { handOverNight, outboundOf } from '../runs/after.ts';
 import { lackOfConnections, lender, ownConnections, type ProgramSettings } from '../runs/assemble.ts';
 import { openRunner } from '../runs/nightly.ts';
@@ -41,6 +42,10 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context), catalogueOf(config, version)]);
   const lacking = await lackOfConnections(warehouse, config);
   if (lacking !== undefined) warn(lacking);
+  const pipelines = config.pipelines.map(({ name, connector, nameOf }) => {
+    return { pipeline: name, names: Object.keys(connector.settings).map(nameOf) };
+  });
+  await noteSettings(warehouse.db, { shown: config.shown, pipelines });
   const progress = await openProgress(context, { config, live: false });
   const lend = lender(parts, config, warehouse);
   const outbound = outboundOf(warehouse, config);

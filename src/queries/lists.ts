@@ -4,6 +4,10 @@ import { type Db, every, rowsOf } from './db.ts';
 
 export type ListRow = Readonly<Record<string, unknown>>;
 
+/** Keeps the settings of pipelines that are others than when they were last kept. `known`: as `ops.note_settings` takes it. */
+export const noteSettings = (db: Db, known: object) =>
+  sql`select ops.note_settings(${JSON.stringify(known)}::jsonb)`.execute(db);
+
 /** Rows of one page of a list. */
 export const perPage = 100;
 

@@ -168,16 +168,6 @@ export async function requestOfRun(db: Db, runId: string) {
   return found;
 }
 
-/** A request that repeats another, or that another repeats. */
-type Repetition = Pick<RunLine, 'pipeline' | 'runId'> & { readonly isLater: boolean };
-
-/** The request that this one repeats, and those that repeat it, the newest last. */
-export const repetitionsOf = (db: Db, requestId: string) =>
-  query(db)<Repetition>`
-    select pipeline, dag_run_id as run_id, coalesce(retry_of = ${requestId}, false) as is_later from ops.dag_runs
-    where retry_of = ${requestId} or dag_run_id = (select retry_of from ops.dag_runs where dag_run_id = ${requestId})
-    order by seq`;
-
 const selectRuns = <R = RunLine>(db: Db, where: RawBuilder<unknown>, more = sql``) =>
   query(db)<R>`
     select r.id as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status,

@@ -26,8 +26,6 @@ export function openControl(
   queue: Queue,
   preview: Runner['preview'],
 ) {
-  const databaseNow = async (): Promise<Date> => new Date(await store.databaseNow(db));
-
   /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
   const shown = ({ name, about, configured, timed }: KnownDag, now: Date, last: DagRun | null = null) => {
     const next = configured ? timed.map((each) => due(each)(now).next().value.getTime()) : [];
@@ -57,7 +55,7 @@ export function openControl(
   return {
     async list() {
       const names = catalogue.map(({ name }) => name);
-      const [now, newest] = await Promise.all([databaseNow(), store.newestOf(db, names)]);
+      const [now, newest] = await Promise.all([store.databaseNow(db), store.newestOf(db, names)]);
       const last = new Map(newest.map((run) => [run.pipeline, run]));
       return catalogue.map((dag) => shown(dag, now, last.get(dag.name)));
     },
@@ -65,7 +63,7 @@ export function openControl(
     /** Throws `NotFound`. */
     async status(name: string) {
       const [last] = await store.dagRuns(db, name, { limit: 1 });
-      const dag = shown(request.dagOf(catalogue, name), await databaseNow(), last);
+      const dag = shown(request.dagOf(catalogue, name), await store.databaseNow(db), last);
       const run = (await store.activeRun(db, name)) ?? dag.last;
       return { dag, run, steps: run === null ? [] : await store.stepsOf(db, run.runs) };
     },
@@ -112,6 +110,14 @@ export function openControl(
         throw new Conflict(`${runId} ${status.replace('_', ' ')}: nothing to retry; start a new run`);
       const ask = request.checked(catalogue, await store.askOfRun(db, runId));
       return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
+    },
+
+    /** When the DAG does what, and the next instants of each. Throws `NotFound`. */
+    async times(name: string, count: number) {
+      const now = await store.databaseNow(db);
+      return request
+        .dagOf(catalogue, name)
+        .timed.map((each) => ({ ...each, next: [...due(each)(now).take(count)] }));
     },
 
     /** Newest first. `before`: continue after this run. */

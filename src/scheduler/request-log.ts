@@ -63,16 +63,18 @@ export interface LogPart {
 }
 
 /** Oldest first, as `ops.log_lines` has them. */
-export const readLog = (db: Db, id: string, part: LogPart) => {
-  const { after = 0, search = '', level = 'info', most = 1000, tail } = part;
-  return query(db)<LogLine>`
+export const readLog = (
+  db: Db,
+  id: string,
+  { after = 0, search = '', level = 'info', most = 1000, tail }: LogPart,
+) =>
+  query(db)<LogLine>`
     select seq::float8, at, level, message from (
       select l.* from ops.log_lines l
       where l.request_id = ${id} and l.seq > ${after} and strpos(lower(l.message), lower(${search})) > 0
         and array_position('{info,warn,error}', l.level) >= array_position('{info,warn,error}', ${level})
       order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? most, most)}) l
     order by l.seq`;
-};
 
 /** The line that an event of a run is worth; undefined for mere progress. May hold text of the source. */
 export function lineOf(event: RunEvent): Pick<NewLogLine, 'level' | 'message'> | undefined {

@@ -359,9 +359,8 @@ export const stepsOf = (db: Db, runs: readonly string[]) =>
   query(db)<Step>`select pipeline, stream, slice, status, started_at, received, expected from ops.run_steps
     where run_id = any (${[...runs]}::bigint[]) order by run_id, stream, slice_id limit 500`;
 
-/** The database clock, epoch milliseconds. */
-export async function databaseNow(db: Db): Promise<number> {
-  const [now] = await query(db)<{ ms: number }>`
-    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-  return now?.ms ?? Number.NaN;
+/** The database clock. */
+export async function databaseNow(db: Db): Promise<Date> {
+  const [now] = await query(db)<{ at: Date }>`select clock_timestamp() as at`;
+  return now?.at ?? new Date(Number.NaN);
 }

@@ -61,6 +61,9 @@ export interface DagRun {
   readonly stopping: boolean;
   /** It failed of a passing cause and is retried then. */
   readonly againAt: Date | null;
+  /** The request that it repeats, and the newest one that repeats it. */
+  readonly retryOf: string | null;
+  readonly retriedBy: string | null;
 }
 
 /** A stream of a running request, or a slice of it that is being read. */

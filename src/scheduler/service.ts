@@ -121,7 +121,7 @@ export function afterClockGaps(
     // The grace period itself is no gap, however long it is.
     for (let waited = 0; ; waited = graceMs) {
       const asked = Date.now();
-      const now = await databaseNow(db);
+      const now = (await databaseNow(db)).getTime();
       // A process that stood still while it waited for the answer has an old one.
       const gaps = [Date.now() - asked, last === undefined ? 0 : now - last - waited];
       last = now;

@@ -54,6 +54,8 @@ export const run = z
     error: z.object({ code: text, message: text }).nullable(),
     stopping: z.boolean().describe('A stop was requested and the run has not ended yet.'),
     againAt: instant.nullable().describe('When a failed scheduled request is retried; null for others.'),
+    retryOf: text.nullable().describe('The run that it repeats.'),
+    retriedBy: text.nullable().describe('The newest run that repeats it.'),
     handoffs: z.array(handoff).optional().describe('In answers about one run: the DAG runs it triggered.'),
   })
   .describe('One request to run a DAG, from the moment it was queued to its end.')

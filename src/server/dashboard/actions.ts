@@ -38,13 +38,11 @@ export function actions(app: FastifyInstance, deps: DashboardDeps): void {
     }
   };
 
-  app.post<Names>('/pipelines/:pipeline/start', ({ params: { pipeline } }, reply) =>
-    start(reply, { pipeline, does: 'sync' }),
-  );
-
-  app.post<Names>('/pipelines/:pipeline/reconcile', ({ params: { pipeline } }, reply) =>
-    start(reply, { pipeline, does: 'reconcile' }),
-  );
+  const starts = { start: 'sync', full: 'full', reconcile: 'reconcile' } as const;
+  for (const [path, does] of Object.entries(starts))
+    app.post<Names>(`/pipelines/:pipeline/${path}`, ({ params: { pipeline } }, reply) =>
+      start(reply, { pipeline, does }),
+    );
 
   app.post('/backfill', async ({ body }, reply) => {
     const streams = body instanceof URLSearchParams ? body.getAll('streams') : [];

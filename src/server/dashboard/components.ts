@@ -121,6 +121,8 @@ export function address(path: string, query: Readonly<Record<string, string | un
 
 export const link = (to: string, text: HtmlPart): Html => html`<a href="${to}">${text}</a>`;
 
+export const pipelineLink = (name: string): Html => link(`/pipelines/${encodeURIComponent(name)}`, name);
+
 export const runLink = (runId: string): Html => link(`/runs/${runId}`, runId);
 
 /** How many rejects a stream has, with the way to them. `query`: further parameters of that page. */

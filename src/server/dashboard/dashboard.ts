@@ -19,6 +19,7 @@ import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import * as lists from './pages/lists.ts';
 import { overview } from './pages/overview.ts';
+import { pipelinePage } from './pages/pipeline.ts';
 import { planPage } from './pages/plan.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
 import { requestPage, runPage } from './pages/run.ts';
@@ -36,6 +37,7 @@ const pages: Readonly<Record<string, MakePage>> = {
   '/runs': runsPage,
   '/runs/:run': runPage,
   '/requests/:pipeline/:run': requestPage,
+  '/pipelines/:pipeline': pipelinePage,
   '/plan': planPage,
   '/backfill': backfillPage,
   '/rejects': rejectsPage,

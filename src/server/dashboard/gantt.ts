@@ -7,10 +7,11 @@ import { sign, spoken, toneOf } from './components.ts';
 import { key, span } from './figures.ts';
 import { type Html, html } from './html.ts';
 
-type Bar = Pick<
-  RunStream,
-  'stream' | 'status' | 'startedAt' | 'finishedAt' | 'readingSeconds' | 'limitedSeconds'
->;
+type Bar = Pick<RunStream, 'stream' | 'status' | 'startedAt' | 'finishedAt'> &
+  Partial<Pick<RunStream, 'readingSeconds' | 'limitedSeconds'>>;
+
+const isKnown = ({ readingSeconds }: Pick<Bar, 'readingSeconds'>): boolean =>
+  typeof readingSeconds === 'number';
 
 const secondsFrom = (from: Date, to: Date): number => (to.getTime() - from.getTime()) / 1000;
 
@@ -33,7 +34,7 @@ export function gantt(bars: readonly Bar[], quiet: readonly Quiet[], start: Date
     const reading = spent.readingSeconds ?? took;
     const waiting = Math.max(0, took - reading - limited);
     const parts = `: reading ${duration(reading)}, rate-limited ${duration(limited)}, waiting ${duration(waiting)}`;
-    const isSplit = spent.readingSeconds !== null;
+    const isSplit = isKnown(spent);
     const label = `${stream} ${spoken(status)} after ${duration(took)}${isSplit ? parts : ''}`;
     return html`<span>${sign(toneOf(status))}${stream}</span>
 <svg role="img" height="16" aria-label="${label}"><title>${label}</title>${pauses}
@@ -44,7 +45,7 @@ ${rect('warn', from + reading, limited, 9)}${rect('none', from + reading + limit
   };
   const paused = quiet.reduce((sum, { from, to }) => sum + secondsFrom(from, to), 0);
   return html`<div class="gantt">${bars.map(row)}</div>${
-    bars.some(({ readingSeconds }) => readingSeconds !== null) && spentKey
+    bars.some(isKnown) && spentKey
   }${paused > 0 && html`<p class="soft">Shaded: rate-limited by the source (${duration(paused)} in all).</p>`}`;
 }
 

@@ -53,7 +53,7 @@ export const listPage =
     return page(
       title,
       html`<p class="summary">${from !== '' && ui.sign(tone)}<span><strong>${sentence}</strong> ${about}</span></p>
-${bad.length > 0 && table(headingOf(from), bad, view)}${table(headingOf(shown), rows, view)}
+${bad.length > 0 && listTable(headingOf(from), bad, view)}${listTable(headingOf(shown), rows, view)}
 ${rows.length > perPage && html`<p>${ui.link(next, 'Older')}</p>`}`,
     );
   };
@@ -65,7 +65,7 @@ const headingOf = (name: string): string => name.charAt(0).toUpperCase() + ui.sp
 const long: readonly string[] = ['details', 'what', 'what_to_do', 'rows_not_seen', 'setting', 'value'];
 
 /** Rows under a name. On a narrow screen each value stands below the one before it, with the name of its column. */
-function table(name: string, rows: readonly ListRow[], view: PageContext): Html {
+export function listTable(name: string, rows: readonly ListRow[], view: PageContext): Html {
   const columns = Object.keys(rows[0] ?? {}).map(
     (column): ui.TableColumn<ListRow> => [
       headingOf(column),
@@ -105,7 +105,7 @@ export async function settingsPage({ settings, view }: PageRequest): Promise<Das
       (owner) => {
         const own = shown.filter(({ name }) => ownerOf(name)?.name === owner);
         const rows = own.map(({ name, value, from }) => ({ setting: name, value, from }));
-        return table(owner ?? 'All pipelines, and serve', rows, view);
+        return listTable(owner ?? 'All pipelines, and serve', rows, view);
       },
     )}`,
   );

@@ -1,15 +1,9 @@
 /** One run: as the warehouse knows it, and as it was requested. Either may be missing. */
 
 import { count, duration, plural } from '../../../core/format.ts';
-import { type PastRuns, pastRunsOf } from '../../../planner/history.ts';
+import { pastRunsOf } from '../../../planner/history.ts';
 import type { HandedOver, RunDetail, RunLine } from '../../../queries/run-history.ts';
-import {
-  handoffsOf,
-  run as readRun,
-  repetitionsOf,
-  requestOfRun,
-  runs,
-} from '../../../queries/run-history.ts';
+import { handoffsOf, run as readRun, requestOfRun, runs } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { progressOf, quietOf } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
@@ -42,8 +36,7 @@ export async function requestPage(request: PageRequest): Promise<DashboardPage> 
   if (asked.parts !== null) {
     const parts = await runs(db, { night: asked.runId, limit: 1000 });
     const handed = await handoffsOf(db, [asked.runId]);
-    const unknown = { readingSeconds: null, limitedSeconds: null };
-    const bars = parts.map((part) => ({ ...part, ...unknown, stream: `${part.pipeline} ${part.kind}` }));
+    const bars = parts.map((part) => ({ ...part, stream: `${part.pipeline} ${part.kind}` }));
     const drawn = gantt(bars.reverse(), [], asked.queuedAt, asked.finishedAt ?? view.now);
     const made = html`<h2>Parts</h2>${drawn}${runTable(parts, view, 'No part has begun yet.')}${handoffs(handed)}`;
     return page(await load(request, undefined, asked), request, made);
@@ -66,14 +59,13 @@ const ofUnknown = (error: unknown): undefined => {
 
 async function load({ db, control, query: { q, level } }: PageRequest, run?: RunDetail, request?: DagRun) {
   const isWhole = run?.finishedAt === null && run.kind === 'sync' && run.settles !== null;
-  const [quiet, progress, log, repeated, past] = await Promise.all([
+  const [quiet, progress, log, past] = await Promise.all([
     run ? quietOf(db, run.runId) : [],
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],
     request ? control.log(request.pipeline, request.runId, { tail, search: q, level }) : [],
-    request ? repetitionsOf(db, request.runId) : [],
     isWhole ? pastRunsOf(db, run.pipeline) : undefined,
   ]);
-  return { run, request, quiet, progress, log, repeated, past };
+  return { run, request, quiet, progress, log, past };
 }
 
 /** `parts`: what a night is made of. */
@@ -86,7 +78,7 @@ function page(what: LoadedRun, { view, query }: PageRequest, parts?: Html): Dash
   return {
     title: `${title} · ${pipeline}`,
     at: '/runs',
-    body: html`<p><a href="/runs">Runs</a> / <a href="${ui.address('/runs', { pipeline })}">${pipeline}</a></p>
+    body: html`<p><a href="/runs">Runs</a> / ${ui.pipelineLink(pipeline)}</p>
 ${live(
   'head',
   html`<h1>${title} <small>${pipeline} ${kind}</small></h1>
@@ -115,10 +107,7 @@ function failures({ run, request }: LoadedRun): readonly HtmlPart[] {
   ];
 }
 
-function head(
-  { run, request, repeated, past }: LoadedRun,
-  view: PageContext,
-): Readonly<Record<string, HtmlPart>> {
+function head({ run, request, past }: LoadedRun, view: PageContext): Readonly<Record<string, HtmlPart>> {
   // The counts of a run are written at its end; until then those of its streams count.
   const counts = run && (run.finishedAt === null ? run.streams.map((each) => each.counts) : [run.counts]);
   const sum = (of: (each: RunDetail['counts']) => number): HtmlPart =>
@@ -127,7 +116,9 @@ function head(
     State: stateNow(run, request),
     Began: run && ui.at(run.startedAt),
     [run?.finishedAt === null ? 'Running for' : 'Took']: run && ui.lasting(run.seconds),
-    Left: run && past && leftOf(run, past),
+    'Expected end':
+      run && past && ui.at(new Date(run.startedAt.getTime() + (1000 * past.seconds) / past.runs)),
+    'Expected records': past && `${count(Math.round(past.records / past.runs))}, by the last syncs`,
     Received: sum((each) => each.received),
     Changed: sum(changed),
     Rejected: sum((each) => each.rejected),
@@ -141,28 +132,18 @@ function head(
     }),
     Requested: request && ui.ago(request.queuedAt, view.now),
     'Retried at': request?.againAt && ui.at(request.againAt),
-    'Its retry': requestLink(repeated.findLast(({ isLater }) => isLater)),
-    'Retry of': requestLink(repeated.find(({ isLater }) => !isLater)),
+    'Its retry': requestLink(request?.pipeline, request?.retriedBy),
+    'Retry of': requestLink(request?.pipeline, request?.retryOf),
     Parameters: request?.params && html`<code>${request.params}</code>`,
-    Request: requestLink(request),
+    Request: requestLink(request?.pipeline, request?.runId),
     'All its runs':
       run && request && request.runs.length > 1 && request.runs.map((each) => html`${ui.runLink(each)} `),
     Version: run?.appVersion ?? undefined,
   };
 }
 
-const requestLink = (request: Pick<DagRun, 'pipeline' | 'runId'> | undefined): HtmlPart =>
-  request && html`<a href="${ui.requestPath(request)}"><code>${request.runId}</code></a>`;
-
-/** What is left of a sync that runs, by the newest ones before it. */
-function leftOf({ seconds, streams }: RunDetail, past: PastRuns): string {
-  const received = streams.reduce((sum, each) => sum + each.counts.received, 0);
-  const left = past.seconds / past.runs - seconds;
-  const records = Math.max(0, Math.round(past.records / past.runs) - received);
-  const syncs = past.runs === 1 ? 'the last sync' : `the last ${past.runs} syncs`;
-  if (left <= 0) return `it takes longer than ${syncs}`;
-  return `about ${plural(records, 'record')}, ${duration(left)}, by ${syncs}`;
-}
+const requestLink = (pipeline = '', runId?: string | null): HtmlPart =>
+  runId && html`<a href="${ui.requestPath({ pipeline, runId })}"><code>${runId}</code></a>`;
 
 function stateNow(run: RunDetail | undefined, request: DagRun | undefined): Html {
   if (request?.stopping === true && ui.isActive(request)) return ui.state('stopping');
@@ -183,7 +164,8 @@ const requestsOf = ({ requests, retries, throttled, throttledMs }: RunDetail): s
 
 const retryable: readonly string[] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
 
-function actions(request: DagRun | undefined, view: PageContext): HtmlPart {
+/** What a person may do with the request now. */
+export function actions(request: DagRun | undefined, view: PageContext): HtmlPart {
   if (request === undefined || request.does === 'replay') return undefined;
   const path = ui.requestPath(request);
   if (!ui.isActive(request))

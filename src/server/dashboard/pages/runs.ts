@@ -54,7 +54,10 @@ export const runTable = (shown: readonly RunLine[], { now }: PageContext, empty 
     'Runs, newest first',
     [
       ['Run', lineLink],
-      ['Pipeline', ({ pipeline, kind }) => html`${pipeline} <span class="soft">${kind}</span>`],
+      [
+        'Pipeline',
+        ({ pipeline, kind }) => html`${ui.pipelineLink(pipeline)} <span class="soft">${kind}</span>`,
+      ],
       ['State', stateOf],
       ['Began', (run) => ui.ago(run.startedAt, now)],
       ['Took', (run) => ui.lasting(run.seconds), 'n'],

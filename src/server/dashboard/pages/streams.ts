@@ -43,7 +43,7 @@ export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): HtmlPar
   return html`${receiptText(receipt)}${problem !== undefined && html` <strong class="bad">${problem}</strong>`}`;
 };
 
-const streamTable = (streams: readonly StreamState[], { now }: PageContext): Html =>
+export const streamTable = (streams: readonly StreamState[], { now }: PageContext): Html =>
   ui.table(
     'Streams',
     [

@@ -5,6 +5,8 @@ import { textOf, type Visitor, visitor } from './visitor.ts';
 
 let scene: Scene;
 let person: Visitor;
+let beforeAnyRun: string;
+const path = '/pipelines/tracker';
 const shown = async (address: string): Promise<string> => textOf((await person.get(address)).body);
 const always = { match: () => true, times: Number.POSITIVE_INFINITY };
 
@@ -13,6 +15,7 @@ beforeAll(async () => {
   scene = await openScene();
   person = visitor(scene.app);
   const { rig, control, idle } = scene;
+  beforeAnyRun = await shown(path);
   const quota = tooManyRequests(1, { 'ratelimit-reason': 'jira-quota-global-based' });
   const limit = rig.tracker.script.at(
     { match: ({ endpoint }) => endpoint.includes('sprint'), nth: 2 },
@@ -56,23 +59,25 @@ describe('the page of a run', () => {
     expect(body).toMatch(/<title>boards ok after [^:]+<\/title>\s*<rect[^>]*>\s*<rect class="good"/);
   });
 
-  test('says what is left of a sync by the syncs before', async () => {
+  test('of a sync that goes on has its expected end and records, by the syncs before', async () => {
     const { rig, control, idle } = scene;
     await rig.rows(`update ops.runs set started_at = started_at - interval '1 hour' where run_id = 1`);
     const held = rig.tracker.script.at(always, silence);
     const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
     const where = `/requests/tracker/${runId}`;
     await expect.poll(() => held.fired).toBeGreaterThan(0);
-    await expect
-      .poll(() => shown(where))
-      .toMatch(/Left about [\d,]+ records?, (1 h|59 min)[^,]*, by the last sync /);
-    expect(await shown(where)).toContain('No stream has begun yet.');
+    await expect.poll(() => shown(where)).toMatch(/Expected records [\d,]+, by the last syncs/);
+    const { body } = await person.get(where);
+    const [, end = ''] = /<dt>Expected end<\/dt><dd><time datetime="([^"]+)"/.exec(body) ?? [];
+    expect(Date.parse(end) - Date.now()).toBeGreaterThan(59 * 60_000);
+    expect(Date.parse(end) - Date.now()).toBeLessThan(61 * 60_000);
+    expect(textOf(body)).toContain('No stream has begun yet.');
     rig.tracker.script.clear();
     await control.stop('tracker', { by: 'test' });
     await idle();
     const ended = await shown(where);
     expect(ended).toContain('It ended before a stream began.');
-    expect(ended).not.toContain('Left about');
+    expect(ended).not.toContain('Expected');
   });
 
   test('has its log, to be searched by words and level and to be downloaded', async () => {
@@ -116,11 +121,78 @@ describe('the page of a run', () => {
     rig.tracker.script.at(always, status(401));
     const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
     await idle();
-    rig.tracker.script.clear();
     const failed = `/requests/tracker/${runId}`;
     const retried = (await person.send(failed, `${failed}/retry`)).headers.location ?? '';
     await idle();
+    rig.tracker.script.clear();
     expect(await shown(failed)).toContain(`Its retry ${retried.split('/').at(-1)}`);
     expect(await shown(retried)).toContain(`Retry of ${runId}`);
+  });
+});
+
+describe('the page of a pipeline', () => {
+  test('says that it never ran, and of one that is not configured that no run can start', async () => {
+    expect(beforeAnyRun).toMatch(/What happened Nothing yet\./);
+    const ads = await person.get('/pipelines/ads');
+    expect(textOf(ads.body)).toContain('It is not configured: no run of it can start here.');
+    expect(ads.body).not.toContain('formaction="/pipelines/ads');
+    expect(textOf(ads.body)).toContain('It has no schedule');
+    expect(await shown('/pipelines/nightly')).toMatch(/What happened Nothing yet\./);
+    expect((await person.get('/pipelines/none')).status).toBe(404);
+  });
+
+  test('has its next five times, its streams, and the way to its settings', async () => {
+    const { body } = await person.get(path);
+    const [, syncs = ''] = /<dt>sync · 0 2 \* \* \* · UTC<\/dt><dd>(.*?)<\/dd>/.exec(body) ?? [];
+    const times = [...syncs.matchAll(/datetime="([^"]+)"/g)].map(([, time = '']) => Date.parse(time));
+    const next = Math.ceil((Date.now() - 7_200_000) / 86_400_000) * 86_400_000 + 7_200_000;
+    expect(times).toEqual([0, 1, 2, 3, 4].map((day) => next + day * 86_400_000));
+    expect(body).toContain('href="/streams/tracker/issues"');
+    expect(body).toContain('href="/settings"');
+  });
+
+  test('tells what happened: runs, deletions, and fields and settings that changed', async () => {
+    const { rig } = scene;
+    for (const value of ['A', 'B', 'B']) {
+      const shown = [{ name: 'TRACKER_JQL', value: `project = ${value}`, from: '.env' }];
+      const known = { shown, pipelines: [{ pipeline: 'tracker', names: ['TRACKER_JQL'] }] };
+      await rig.rows('select ops.note_settings($1::jsonb)', [JSON.stringify(known)]);
+    }
+    await rig.rows(
+      `insert into ops.schema_changes (source_id, stream, note, run_id) values (1, 'issues', 'votes is new', 1)`,
+    );
+    await rig.rows(`update ops.run_streams set deleted = 3 where run_id = 1 and stream = 'boards'`);
+    const text = await shown(path);
+    expect(text.match(/setting changed/g)).toHaveLength(1);
+    expect(text).toMatch(/setting changed TRACKER_JQL – – – project = A → project = B/);
+    expect(text).toMatch(/fields changed issues – – 1 votes is new/);
+    expect(text).toMatch(/deletion boards ● ok 3 1/);
+    expect(text).toMatch(/sync – ● succeeded \d+ 1 /);
+  });
+
+  test('starts a full sync and a reconcile, and shows what runs', async () => {
+    const { rig, control, idle, asked } = scene;
+    rig.tracker.script.at(always, silence);
+    for (const does of ['full', 'reconcile']) {
+      const started = await person.send(path, `${path}/${does}`);
+      expect(started.headers.location).toMatch(new RegExp(`^/requests/tracker/tracker-${does}-`));
+      const { body } = await person.get(path);
+      expect(body).toContain(`href="${started.headers.location}">tracker ${does}</a>`);
+      expect(body).toMatch(/formaction="\/pipelines\/tracker\/reconcile" disabled/);
+      expect(body).not.toContain('formaction="/pipelines/tracker/full"');
+      expect(body).toContain(`formaction="${started.headers.location}/stop"`);
+      await control.stop('tracker', { by: 'test' });
+      await idle();
+    }
+    rig.tracker.script.clear();
+    expect((await asked()).slice(-2)).toEqual([
+      'tracker full by dashboard',
+      'tracker reconcile by dashboard',
+    ]);
+  });
+
+  test('is linked from the runs and from each run', async () => {
+    for (const from of ['/runs', '/runs/1'])
+      expect((await person.get(from)).body).toContain(`href="${path}"`);
   });
 });

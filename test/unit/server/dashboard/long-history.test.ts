@@ -69,6 +69,8 @@ const paths = [
   '/runs/75000',
   '/runs/75000?q=a',
   '/requests/nightly/night-7',
+  '/pipelines/pipeline_7',
+  '/pipelines/nightly',
   '/changes',
 ];
 
