@@ -3,14 +3,14 @@
 import { TidemarkError } from '../../../core/errors.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { days, daysSince1970 } from '../../../core/time.ts';
-import { leastSeconds } from '../../../planner/night.ts';
+import { leastSeconds, planNight } from '../../../planner/night.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
-import type { Ask, Control } from '../../../scheduler/control.ts';
+import type { Ask, Control, NightNeeds } from '../../../scheduler/control.ts';
 import { at, table } from '../components.ts';
 import { type Html, type HtmlPart, html } from '../html.ts';
 import { csrf, type DashboardPage, hidden, live, type PageContext, type PageRequest } from '../layout.ts';
-import { sizeColumns } from './plan.ts';
+import { needsOf, sizeColumns, usualHours } from './plan.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */
@@ -58,11 +58,11 @@ export async function backfillPage(request: PageRequest): Promise<DashboardPage>
   return {
     title: 'Backfill',
     at: '/backfill',
-    body: html`<h1>Backfill</h1><p class="soft">Reads again what was created in a window. The same
-form resumes it. It moves no watermark, and rows that are right already are not written.</p>
+    body: html`<h1>Backfill</h1><p class="soft">Reads again what was created in a window of time. The same form resumes one that was
+stopped. The next sync reads what it would have read without it, and rows that are right already are not written.</p>
 ${names.length > 1 && html`<nav aria-label="Pipeline"><ul>${names.map((name) => tab(name, name === pipeline))}</ul></nav>`}
 ${pipeline === undefined ? html`<p>No configured pipeline has run yet; run one first.</p>` : form(asked, streams, wrong)}
-${typeof plan === 'object' && planView(plan, asked, view)}
+${typeof plan === 'object' && planView(plan, asked, await needsOf(request), view)}
 ${live('past', html`<h2>Backfills so far</h2>${runTable(past, view, 'No backfills yet.')}`)}`,
   };
 }
@@ -94,21 +94,40 @@ const form = (asked: BackfillForm, streams: readonly StreamState[], wrong: strin
 ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Show the plan</button> <span class="soft">nothing is started yet</span></form>`;
 
-function planView(lines: BackfillPlan, asked: BackfillForm, view: PageContext): Html {
-  const total = (of: 'records' | 'requests'): number => lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
-  const records = total('records');
-  const requests = total('requests');
-  const seconds = leastSeconds(lines);
+function planView(
+  lines: BackfillPlan,
+  asked: BackfillForm,
+  needs: NightNeeds | undefined,
+  view: PageContext,
+): Html {
+  const records = lines.reduce((sum, line) => sum + (line.records ?? 0), 0);
+  // Planned as the sync of the pipeline is: by all of its limits, and the pace of its last runs.
+  const own = needs?.tonight.find((each) => each.pipeline === asked.pipeline);
+  const { pipelines } = planNight(own ? [own, { ...own, streams: lines }] : [], usualHours, 1);
+  const [sync, backfill] = pipelines;
+  const requests = backfill?.requests ?? lines.reduce((sum, line) => sum + (line.requests ?? 0), 0);
+  const seconds = Math.max(leastSeconds(lines), backfill?.seconds ?? 0);
   return html`<section id="plan"><h2>Plan</h2>
 <p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${
     requests > 0 && `, about ${plural(requests, 'request')}`
-  }${seconds > 0 && `, at least ${duration(seconds)}`}.</p>
+  }${seconds > 0 && `, at least ${duration(seconds)}`}${backfill?.limit && ` (${backfill.limit})`}.
+${lines.length > 0 && besideNight(seconds, sync?.seconds)}</p>
 ${table(
   'What would be read',
   [['Stream', (line) => line.stream], ['Window', windowOf, 'wide'], ...sizeColumns],
   lines,
   'No stream can be cut by time in that window: there is nothing to backfill.',
 )}${lines.length > 0 && startForm(asked, view)}</section>`;
+}
+
+/** `sync`: seconds of tonight's sync of the pipeline; undefined while that is not known. */
+function besideNight(seconds: number, sync: number | null | undefined): string {
+  if (sync === undefined) return 'What the pipeline needs tonight is not known yet.';
+  if (seconds === 0) return 'How long it takes is not known: such a window was never read.';
+  const night = `a night of ${usualHours} h beside the sync of ${duration(sync ?? 0)}`;
+  const parts = Math.ceil(seconds / (usualHours * 3600 - (sync ?? 0)));
+  if (parts === 1) return `It fits into ${night}.`;
+  return `It does not fit into ${night}. ${parts > 1 ? `Divide the window into ${parts} parts, one a night.` : 'Run it by day.'}`;
 }
 
 const windowOf = ({ from, to }: BackfillPlan[number]): Html => html`${at(from ?? null)} to ${at(to ?? null)}`;

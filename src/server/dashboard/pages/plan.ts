@@ -16,11 +16,15 @@ import { type DashboardPage, live, type PageContext, type PageRequest } from '..
 /** A reader does not wait longer for the sources; the page follows when they have answered. */
 const longestWait = seconds(5);
 
-const usualHours = 8;
+export const usualHours = 8;
 
-export async function planPage({ db, tonight, view, query }: PageRequest): Promise<DashboardPage> {
-  const late = sleep(longestWait, undefined, { ref: false });
-  const [needs, past] = await Promise.all([Promise.race([tonight(), late]), pastNights(db)]);
+/** What the pipelines need tonight; undefined while the sources are being asked. */
+export const needsOf = ({ tonight }: PageRequest): Promise<NightNeeds | undefined> =>
+  Promise.race([tonight(), sleep(longestWait, undefined, { ref: false })]);
+
+export async function planPage(request: PageRequest): Promise<DashboardPage> {
+  const { db, view, query } = request;
+  const [needs, past] = await Promise.all([needsOf(request), pastNights(db)]);
   const hours = Number(query.hours) >= 1 ? Number(query.hours) : usualHours;
   return {
     title: 'Plan',

@@ -1,18 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silence, status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
+import { duration } from '../../../../src/core/format.ts';
+import { planNight } from '../../../../src/planner/night.ts';
+import type { NightNeeds } from '../../../../src/scheduler/control.ts';
 import { openScene, type Scene } from './scene.ts';
 import { textOf, type Visitor, visitor } from './visitor.ts';
 
 let scene: Scene;
 let person: Visitor;
 let beforeAnyRun: string;
+let planned: NightNeeds | undefined;
 const path = '/pipelines/tracker';
 const shown = async (address: string): Promise<string> => textOf((await person.get(address)).body);
 const always = { match: () => true, times: Number.POSITIVE_INFINITY };
 
 /** Run 1 is a sync that the source limits once. */
 beforeAll(async () => {
-  scene = await openScene();
+  scene = await openScene({
+    planned: async (real) => {
+      const needs = planned ?? (await real());
+      planned = needs;
+      return needs;
+    },
+  });
   person = visitor(scene.app);
   const { rig, control, idle } = scene;
   beforeAnyRun = await shown(path);
@@ -194,5 +204,47 @@ describe('the page of a pipeline', () => {
   test('is linked from the runs and from each run', async () => {
     for (const from of ['/runs', '/runs/1'])
       expect((await person.get(from)).body).toContain(`href="${path}"`);
+  });
+});
+
+describe('the plan of a backfill', () => {
+  const query = 'plan=1&pipeline=tracker&from=2026-01-01&to=2026-02-01';
+  /** The page of a dashboard that has not planned yet, with the sync of tonight at that rate. */
+  const shownAt = async (perSecond: number): Promise<string> => {
+    planned = { at: new Date(), failed: [], atOnce: 1, tonight: [{ ...tonight(), perSecond }] };
+    return textOf((await visitor(await scene.beside({})).get(`/backfill?${query}`)).body);
+  };
+  const tonight = (): NightNeeds['tonight'][number] => {
+    const own = planned?.tonight[0];
+    if (own === undefined) throw new Error('nothing is planned');
+    return own;
+  };
+
+  test('takes what the planner says of the whole pipeline, by its rate', async () => {
+    expect(await shown(`/backfill?${query}`)).toMatch(/It fits into a night of 8 h beside the sync of /);
+    const window = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-02-01T00:00:00Z') };
+    const ask = { pipeline: 'tracker', does: 'backfill', window } as const;
+    const streams = await scene.control.plan(ask, new AbortController().signal);
+    const perSecond = 0.0001;
+    const [plan] = planNight([{ ...tonight(), streams, perSecond }], 8, 1).pipelines;
+    expect(plan?.limit).toBe('limit of all requests: 0.0001 a second');
+    const text = await shownAt(perSecond);
+    expect(text).toContain(
+      `about ${plan?.requests} requests, at least ${duration(plan?.seconds ?? 0)} (${plan?.limit})`,
+    );
+  });
+
+  test('says whether it fits beside the sync, and else what helps', async () => {
+    const { requests } = planNight([tonight()], 8, 1).pipelines[0] ?? { requests: 0 };
+    const night = 8 * 3600;
+    expect(await shownAt(requests / (night * 2))).toContain(
+      'does not fit into a night of 8 h beside the sync of 16 h. Run it by day.',
+    );
+    expect(await shownAt(requests / (night * 0.9))).toMatch(
+      /does not fit into a night .* Divide the window into \d+ parts, one a night\./,
+    );
+    planned = { at: new Date(), failed: [], atOnce: 1, tonight: [] };
+    const text = textOf((await visitor(await scene.beside({})).get(`/backfill?${query}`)).body);
+    expect(text).toContain('What the pipeline needs tonight is not known yet.');
   });
 });
