@@ -22,7 +22,7 @@ select
   r.finished_at as last_finished_at, -- When that run was done with the stream (UTC).
   r.received as last_rows_received, -- Records that run received.
   ok.finished_at as last_success_at, -- When a run was last done with the stream without a fault (UTC).
-  rj.open as open_rejects, -- Records that could not become rows and wait in ops.rejects.
+  rj.open as open_rejects,
   case
     when st.excluded then 'left out by configuration'
     else ops.shown_message(s.kind, coalesce(st.reason, r.reason))

@@ -3,7 +3,7 @@ select
   a.at as asked, -- As ops.audit.at.
   a.pipeline, -- As ops.audit.pipeline.
   concat_ws(' ', coalesce(substring(a.action from '^POST \S*/([a-z]+)(?: of the dashboard)?$'), a.action), a.params) as what, -- The last part of the route, and what it was asked with.
-  case when a.http_status < 400 then 'done' when a.http_status < 500 then 'refused' else 'failed' end as state, -- done, refused, or failed (also where no answer is known).
+  case when a.http_status < 400 then 'done' when a.http_status < 500 then 'refused' else 'failed' end as state,
   case a.role
     when 'operate' then 'operate token' when 'read' then 'read token' when 'local' then 'no token needed' else 'no valid token'
   end as who, -- By which right it was asked.

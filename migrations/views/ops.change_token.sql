@@ -3,7 +3,7 @@ select
   concat_ws(
     '/',
     (select concat_ws(':', run_id, status) from ops.runs order by run_id desc limit 1),
-    (select concat_ws(':', count(*), max(finished_at)) from ops.runs where started_at > now() - interval '2 days'),
+    (select concat_ws(':', count(*), extract(epoch from max(finished_at))) from ops.runs where started_at > now() - interval '2 days'),
     (
       select string_agg(concat_ws(':', rs.run_id, rs.stream, rs.status, rs.received, rs.rejected), ',' order by rs.run_id, rs.stream)
       from ops.run_streams rs
@@ -11,7 +11,7 @@ select
       where r.status = 'running'
     ),
     (
-      select string_agg(concat_ws(':', s.status, s.at, s.slices), ',' order by s.status)
+      select string_agg(concat_ws(':', s.status, extract(epoch from s.at), s.slices), ',' order by s.status)
       from (
         select l.status, max(l.started_at) as at, count(*) as slices
         from ops.slices l
@@ -20,7 +20,7 @@ select
         group by l.status
       ) s
     ),
-    (select concat_ws(':', count(*), max(last_seen_at)) from ops.rejects where status = 'open'),
+    (select concat_ws(':', count(*), extract(epoch from max(last_seen_at))) from ops.rejects where status = 'open'),
     (select max(change_id) from ops.schema_changes)
   ) as token -- The newest run, what is running, the counts of open walks, rejects and schema changes.
 from (values (1)) one (row_number);

@@ -1,10 +1,10 @@
 create or replace view ops.found_deletions as -- How many rows a run removed or marked as deleted; one row per run and stream.
 select
   s.finished_at as found, -- When the run was done with the stream (UTC).
-  r.pipeline, -- The pipeline.
+  r.pipeline,
   s.stream,
-  s.deleted::text as deleted, -- Rows removed or marked as deleted.
-  s.run_id::text as run, -- The run, see ops.runs.
+  s.deleted::text as deleted,
+  s.run_id::text as run,
   r.kind as by -- As ops.runs.kind.
 from ops.run_streams s
 join ops.runs r on r.run_id = s.run_id

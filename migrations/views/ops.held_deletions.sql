@@ -1,13 +1,13 @@
 create or replace view ops.held_deletions as -- What the deletion guard holds back since the newest complete reconciliation of each pipeline; one row per pipeline and stream.
 select
-  r.pipeline, -- The pipeline.
+  r.pipeline,
   s.stream,
   s.reason as details, -- Why nothing was deleted.
   'Look first whether npx tidemark check prints the right address and account, and whether that account sees every project. If it does, and the rows are really gone: docs/guides/deletions.md has the statement that marks them. Then reconcile again.' as what_to_do, -- The next step.
   r.pipeline as again, -- The pipeline that is to be reconciled again.
   u.keys as rows_not_seen, -- Keys of the first ten rows that it did not see, and how many more there are; null where none is noted.
   s.finished_at as found, -- When the reconciliation was done with the stream (UTC).
-  s.run_id::text as run -- The run, see ops.runs.
+  s.run_id::text as run
 from ops.sources p
 cross join lateral (
   select o.run_id, o.pipeline, o.status

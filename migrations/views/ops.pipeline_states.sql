@@ -1,7 +1,7 @@
 create or replace view ops.pipeline_states as -- How each pipeline is that ever ran, by its newest runs; one row a pipeline.
 select
   s.name as pipeline, -- Key: the pipeline, as ops.sources.name.
-  s.token_ends_at, -- As ops.sources.token_ends_at.
+  s.token_ends_at,
   whole.run_id::text as run_id, -- The newest run of every stream that has ended; null where none has.
   whole.status, -- Of that run, as ops.runs.status.
   whole.started_at, -- When it began (UTC).
@@ -27,7 +27,7 @@ select
   coalesce(fresh.forbidden, '{}') as forbidden_streams, -- Streams that the credentials may not read.
   (
     select count(*) from ops.rejects j where j.source_id = s.source_id and j.status = 'open'
-  )::float8 as open_rejects -- Records that could not become rows and wait in ops.rejects.
+  )::float8 as open_rejects
 from ops.sources s
 left join lateral (
   select r.run_id, r.status, r.started_at, r.finished_at from ops.runs r

@@ -4,7 +4,7 @@ select
   r.run_id, -- The run, see ops.runs; null for a night.
   d.part_of as night, -- The night that the run is a part of, see ops.dag_runs; null for every other run.
   r.pipeline, -- The pipeline; nightly for a night.
-  r.kind, -- As ops.runs.kind.
+  r.kind,
   r.settles, -- As ops.runs.settles; null for a night.
   r.trigger, -- As ops.runs.trigger.
   r.status, -- Of a night as ops.dag_runs.status.
@@ -23,7 +23,7 @@ select
   r.deduplicated, -- Records that repeated a key within one batch.
   r.superseded, -- Records older than what the warehouse holds.
   r.rejected, -- As ops.run_streams.rejected, summed over streams; of a night, over its parts.
-  r.deleted, -- Rows removed or marked as deleted.
+  r.deleted,
   r.error_code, -- As ops.runs.error_code; of a night, that of its first part that failed.
   r.error_message -- What went wrong, in one line.
 from ops.runs r

@@ -15,15 +15,15 @@ select
   end as freshness, -- As bi.data_freshness.freshness.
   case when t.excluded then 'left out by configuration' else coalesce(t.reason, l.reason) end as reason, -- Why it is not available, or what the run said.
   fresh.at as fresh_at, -- As ops.stream_freshness.at.
-  src.token_ends_at, -- As ops.sources.token_ends_at.
+  src.token_ends_at,
   fresh.promise_seconds::float8 as promise_seconds, -- As ops.stream_freshness.promise_seconds.
   c.watermark, -- As ops.checkpoints.watermark.
   c.full_at, -- As ops.checkpoints.full_at.
   (
     select count(*) from ops.rejects r where r.source_id = t.source_id and r.stream = t.stream and r.status = 'open'
-  )::float8 as open_rejects, -- Records that could not become rows and wait in ops.rejects.
+  )::float8 as open_rejects,
   l.run_id::text as run_id, -- The newest run that read it; a replay of rejects reads nothing.
-  l.kind, -- As ops.runs.kind.
+  l.kind,
   l.status, -- As ops.run_streams.status.
   l.finished_at, -- When that run was done with the stream (UTC).
   jsonb_build_object('expected', l.expected, 'read', l.read, 'stored', l.stored) as receipt -- The numbers of that run.
