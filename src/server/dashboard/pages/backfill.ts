@@ -83,8 +83,8 @@ async function planOf({ control, signal }: PageRequest, ask: Ask): Promise<Backf
 
 const form = (asked: BackfillForm, streams: readonly StreamState[], wrong: string | undefined): Html =>
   html`<form method="get" action="/backfill">${hidden('plan', 1)}${hidden('pipeline', asked.pipeline)}
-<div class="filters"><label>From (first day, UTC)<input type="date" name="from" required value="${asked.from}"></label>
-<label>To (not included)<input type="date" name="to" required value="${asked.to}"></label></div>
+<div class="filters"><label>From (first day, UTC) <input type="date" name="from" required value="${asked.from}"></label>
+<label>To (not included) <input type="date" name="to" required value="${asked.to}"></label></div>
 <details${asked.streams.length > 0 && html` open`}><summary>Only some streams</summary><fieldset>${streams
     .filter((each) => each.pipeline === asked.pipeline && each.freshness !== 'unavailable')
     .map(

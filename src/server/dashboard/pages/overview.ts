@@ -175,11 +175,7 @@ const pipelineTable = ({ all, view: { now }, view }: Seen, chosen: string | unde
   ui.table<Judged>(
     'Pipelines',
     [
-      [
-        'Pipeline',
-        ({ dag: { name }, tone }) =>
-          html`${ui.sign(tone)}${ui.link(ui.address('/runs', { pipeline: name }), name)}`,
-      ],
+      ['Pipeline', ({ dag: { name }, tone }) => html`${ui.sign(tone)}${ui.pipelineLink(name)}`],
       ['State', stateOf],
       [
         'Last run',

@@ -224,10 +224,10 @@ const handoffs = (found: readonly HandedOver[]): Html =>
 
 /** The newest lines that fit the search, its form, and the way to the others. */
 const logSection = (request: DagRun, log: readonly LogLine[], { q, level }: PageRequest['query']): Html =>
-  html`<h2>Log</h2>${
+  html`<h2>Log <small>times in UTC</small></h2>${
     request.trigger === 'manual' &&
     html`<p class="soft">The terminal has the whole log of this run. Here is when it and its streams began and ended.</p>`
-  }<form class="filters" method="get"><label>Words<input type="search" name="q" value="${q}"></label>
+  }<form class="filters" method="get"><label>Words <input type="search" name="q" value="${q}"></label>
 ${choice('level', 'Level, at least', ['warn', 'error'], level)}<button>Search</button>${ui.link(`${ui.requestPath(request)}/log`, 'Download the log')}</form>
 ${live('log', log.length > 0 ? logOf(log) : html`<p class="soft">No line fits. Lines are kept for 90 days.</p>`)}`;
 

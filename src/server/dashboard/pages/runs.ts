@@ -83,7 +83,7 @@ export const choice = (
   values: readonly string[],
   chosen: string | undefined,
 ): Html =>
-  html`<label>${label}<select name="${name}"><option value="">any</option>${values.map(
+  html`<label>${label} <select name="${name}"><option value="">any</option>${values.map(
     (value) =>
       html`<option value="${value}"${value === chosen && html` selected`}>${value.replaceAll('_', ' ')}</option>`,
   )}</select></label>`;

@@ -233,7 +233,7 @@ test.skipIf(chromiumPath === undefined)('every other page is as readable, a wron
   await history.begin(company.slice(0, 3));
   await states['records that could not become rows']?.begin?.();
   const addresses =
-    '/streams /streams/tracker/issues /runs /plan /backfill /rejects /rejects/1 /deletions /audit /settings /api /nothing-here'.split(
+    '/pipelines/tracker /streams /streams/tracker/issues /runs /runs/1 /plan /backfill /rejects /rejects/1 /deletions /audit /settings /api /nothing-here'.split(
       ' ',
     );
   for (const address of addresses)
