@@ -30,7 +30,7 @@ export interface Judged extends Subject {
 export function judge(subject: Subject, now: Date): Judged {
   // While it runs again, the runs before say nothing.
   const ofRuns = isGoing(subject) ? [] : runProblems(subject, now);
-  const problems = [...ofRuns, ...otherProblems(subject, ofRuns.length > 0, now)];
+  const problems = [...ofRuns, ...otherProblems(subject, isGoing(subject) || ofRuns.length > 0, now)];
   const [worst] = problems.find(([tone]) => tone === 'bad') ?? problems[0] ?? [];
   const ran = subject.state?.runId ? 'good' : 'none';
   return { ...subject, problems, tone: isGoing(subject) ? 'going' : (worst ?? ran) };
@@ -83,7 +83,7 @@ function runProblems(subject: Subject, now: Date): readonly PipelineProblem[] {
   });
 }
 
-/** What else is wrong. `isUndone`: its last runs failed, which says more than the age of its streams. */
+/** What else is wrong. `isUndone`: it runs, or its last runs failed, which says more than the age of its streams. */
 function otherProblems(
   { dag: { name }, state }: Subject,
   isUndone: boolean,
