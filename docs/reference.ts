@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { exit, exitCodes } from '../src/cli/exit.ts';
-import { program, verbs } from '../src/cli/program.ts';
+import { hidden, program, verbs } from '../src/cli/program.ts';
 import { readConfig } from '../src/config/config.ts';
 import { shippedPipelines } from '../src/config/pipeline-files.ts';
 import type { Connector } from '../src/connectors/connector.ts';
@@ -46,7 +46,7 @@ const sink = {
 
 function commandsPage(): string {
   const root = program('', sink, sink, async () => undefined);
-  const shown = root.commands.filter((command) => command.name() !== 'start').flatMap(leavesOf);
+  const shown = root.commands.filter((command) => !hidden.includes(command.name())).flatMap(leavesOf);
   return page(
     'Commands',
     'What the commands are for, in words: the [README](../../README.md#commands) and [operations](../operations.md). How they end: [exit codes](exit-codes.md).',

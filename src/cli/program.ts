@@ -18,6 +18,7 @@ const examples: Readonly<Record<string, string>> = {
   export: 'tidemark export --to warehouse-files  # for DuckDB, BigQuery, Snowflake',
   'grant-reader': 'tidemark grant-reader metabase  # prints its connection string',
   reset: 'tidemark reset issues && tidemark sync  # read all issues again',
+  completion: 'tidemark completion bash >> ~/.bashrc',
   reconcile: 'tidemark reconcile tracker',
   why: 'tidemark why issues PROJ-7',
   compare: `tidemark compare tracker --jql 'project = WEB' --where "project_key = 'WEB'"`,
@@ -36,6 +37,7 @@ const serve = () => import('./serve.ts');
 const remote = () => import('./remote.ts');
 const bi = () => import('./bi.ts');
 const compare = () => import('./compare.ts');
+const completion = () => import('./completion.ts');
 
 /**
  * `call`: its name and arguments, as commander reads them; a verb of two words belongs to a group. `file` has a function of the last of these names,
@@ -146,8 +148,13 @@ export const verbs = [
     'start, status, stop, retry, runs or log elsewhere',
     'url params runId limit',
   ),
+  verb('completion <shell>', completion, 'print the script that completes commands in bash, zsh or fish'),
+  verb('complete [words...]', completion, 'what the script asks: the words that may come next'),
   verb('start', demo, 'what npm start does: sync everything configured, or the demo if nothing is'),
 ];
+
+/** Verbs that people do not type. */
+export const hidden: readonly string[] = ['start', 'complete'];
 
 const firstSteps = `tidemark demo  # see it work, with nothing set up
   $ tidemark check  # are the settings right?
@@ -201,7 +208,7 @@ const groups: Readonly<Record<string, string>> = {
 /** A verb of two words becomes a command of its group. */
 function commandOf(root: Command, { call, example }: (typeof verbs)[number]): Command {
   const [name = '', verb] = call.split(/ (?=[a-z])/);
-  if (verb === undefined) return root.command(call, { hidden: call === 'start' });
+  if (verb === undefined) return root.command(call, { hidden: hidden.includes(name) });
   const made = root.commands.find((each) => each.name() === name);
   const group =
     made ??

@@ -10,7 +10,7 @@ import { begin, launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   ...'sync backfill plan reconcile init check migrate status runs logs streams rejects reset why'.split(' '),
-  ...'simulate demo warehouse grant-reader export serve notify remote'.split(' '),
+  ...'simulate demo warehouse grant-reader export serve notify completion remote'.split(' '),
 ];
 
 test('--help lists every verb, and each explains itself, examples first, on stdout', async () => {
