@@ -1,4 +1,4 @@
-/** Delivers queued messages: at least once, in the order of each pipeline's changes, with back-off; given up after a day. */
+/** Delivers queued messages: at least once, in the order of each pipeline's changes, with back-off; given up after a day, or when the receiver refuses them. */
 
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
@@ -22,7 +22,7 @@ export async function deliver(db: Warehouse['db'], channels: readonly Channel[],
   for (const channel of channels) while (!signal.aborted && (await deliverOne(db, channel, signal)));
 }
 
-/** Whether a message was sent, so that another may be due. */
+/** Whether a message is done with, so that another may be due. */
 function deliverOne(db: Warehouse['db'], channel: Channel, signal: AbortSignal): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     // A message waits for older ones of its pipeline that are not sent yet: the last that arrives must be the current state.
@@ -34,9 +34,14 @@ function deliverOne(db: Warehouse['db'], channel: Channel, signal: AbortSignal):
       order by created_at limit 1 for update skip locked`.execute(trx);
     const [pending] = rows;
     if (pending === undefined) return false;
-    const { isSent, error } = await send(channel, pending, signal);
+    const { isSent, isRefused, error } = await send(channel, pending, signal);
     if (isSent) {
       await sql`update ops.notifications set status = 'sent', sent_at = clock_timestamp(), attempts = attempts + 1, error = ${error}
+        where notification_id = ${pending.notification_id}`.execute(trx);
+      return true;
+    }
+    if (isRefused) {
+      await sql`update ops.notifications set status = 'given_up', attempts = attempts + 1, error = ${`${error}: it refuses the message, which is not sent again`}
         where notification_id = ${pending.notification_id}`.execute(trx);
       return true;
     }

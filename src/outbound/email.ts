@@ -7,7 +7,7 @@ import { type EmailChannel, type Outgoing, sinceText } from './channel.ts';
 /** Some servers let every sender wait before they greet. */
 const deadline = seconds(30);
 
-/** One try, to all recipients at once. The error of a sent message names recipients whom the server refused. */
+/** One try, to all recipients at once. The error of a sent message names recipients whom the server refused. `isRefused`: another try would end the same way. */
 export async function sendEmail(channel: EmailChannel, outgoing: Outgoing, signal: AbortSignal) {
   const { createTransport } = await import('nodemailer');
   const { from, to } = channel;
@@ -29,11 +29,13 @@ export async function sendEmail(channel: EmailChannel, outgoing: Outgoing, signa
       signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
     });
     const refused = rejected.length > 0 ? `the mail server refused ${rejected.join(', ')}` : null;
-    return { isSent: true, error: refused };
+    return { isSent: true, isRefused: false, error: refused };
   } catch (error) {
     // Its message may quote what the server says of the login.
     const { code, name, responseCode } = error as NodeJS.ErrnoException & { responseCode?: number };
     const answer = responseCode === undefined ? '' : `, the server answered ${responseCode}`;
-    return { isSent: false, error: `email could not be sent: ${code ?? name}${answer}` };
+    // 5xx is final, 4xx asks for another try (RFC 5321, 4.2.1). ETLS is about the connection, before there is a message.
+    const isRefused = responseCode !== undefined && responseCode >= 500 && code !== 'ETLS';
+    return { isSent: false, isRefused, error: `email could not be sent: ${code ?? name}${answer}` };
   }
 }

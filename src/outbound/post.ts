@@ -10,7 +10,7 @@ import type { Message } from './health.ts';
 
 const deadline = seconds(10);
 
-/** One try. Redirects are not followed. The error does not hold the address, because that may hold a token. */
+/** One try. Redirects are not followed. The error does not hold the address, because that may hold a token. `isRefused`: another try would end the same way. */
 export async function post(channel: HttpChannel, outgoing: Outgoing, signal: AbortSignal) {
   const { body, headers } = encode(channel, outgoing);
   const url = new URL(channel.url.reveal());
@@ -25,13 +25,16 @@ export async function post(channel: HttpChannel, outgoing: Outgoing, signal: Abo
       signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
     });
     await answer.body.dump({ limit: 65_536, signal: AbortSignal.timeout(deadline) });
-    const isSent = answer.statusCode >= 200 && answer.statusCode < 300;
-    return { isSent, error: isSent ? null : `${channel.name} answered ${answer.statusCode}` };
+    const { statusCode: status } = answer;
+    const isSent = status >= 200 && status < 300;
+    // PagerDuty's 400 means that the event is invalid. 408 and 429 ask for another try.
+    const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
+    return { isSent, isRefused, error: isSent ? null : `${channel.name} answered ${status}` };
   } catch (error) {
     const failed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);
     const { code, name } = error as NodeJS.ErrnoException;
     const why = failed?.error.message ?? code ?? name;
-    return { isSent: false, error: `${channel.name} could not be reached: ${why}` };
+    return { isSent: false, isRefused: false, error: `${channel.name} could not be reached: ${why}` };
   } finally {
     await dispatcher.destroy();
   }

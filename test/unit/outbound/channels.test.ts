@@ -86,11 +86,23 @@ describe('PagerDuty', () => {
     ]);
   });
 
-  test('an event is sent again after 429, and no error shows the key', async () => {
+  test('an event that is refused is given up at once, and the next one is sent', async () => {
     const { channel, events, answers } = await pagerDuty();
-    answers.push(429, 202);
+    answers.push(400, 202);
     await finds(channel, 'failed');
-    expect(await outbox()).toMatchObject([{ status: 'pending', error: 'pagerduty answered 429' }]);
+    const error = 'pagerduty answered 400: it refuses the message, which is not sent again';
+    expect(await outbox()).toMatchObject([{ status: 'given_up', attempts: 1, error }]);
+    await everythingIsDue();
+    await finds(channel, 'ok');
+    expect(await outbox()).toMatchObject([{ status: 'given_up' }, { status: 'sent', error: null }]);
+    expect(events().map(({ event_action: action }) => action)).toEqual(['trigger', 'resolve']);
+  });
+
+  test.each([408, 429])('an event is sent again after %i, and no error shows the key', async (status) => {
+    const { channel, events, answers } = await pagerDuty();
+    answers.push(status, 202);
+    await finds(channel, 'failed');
+    expect(await outbox()).toMatchObject([{ status: 'pending', error: `pagerduty answered ${status}` }]);
     await everythingIsDue();
     await finds(channel, 'failed');
     expect(await outbox()).toMatchObject([{ status: 'sent', attempts: 2, error: null }]);
@@ -162,8 +174,9 @@ describe('e-mail', () => {
   test('an error shows neither the user nor the password', async () => {
     const server = await mailServer();
     await finds(email(`smtp://someone:wrong@127.0.0.1:${server.port}`), 'failed');
-    const error = 'email could not be sent: EAUTH, the server answered 535';
-    expect(await outbox()).toMatchObject([{ status: 'pending', error }]);
+    const error =
+      'email could not be sent: EAUTH, the server answered 535: it refuses the message, which is not sent again';
+    expect(await outbox()).toMatchObject([{ status: 'given_up', error }]);
     await query('truncate ops.health, ops.notifications');
     await server.close();
     await finds(email(`smtp://someone:wrong@127.0.0.1:${server.port}`), 'failed');
