@@ -48,7 +48,7 @@ const chosen: readonly Group[] = [
   {
     title: 'Inside',
     pages: [
-      ...below('docs', 'guarantees architecture decisions performance scaling'),
+      ...below('docs', 'guarantees architecture decisions performance peers scaling'),
       'CONTRIBUTING.md',
       'SECURITY.md',
       'test/README.md',
