@@ -8,7 +8,7 @@ import { configuredOf } from './configured.ts';
 import { notify } from './notify.ts';
 import type { Configurable } from './pipeline.ts';
 import { type PipelineFile, pipelineFiles } from './pipeline-files.ts';
-import { bearerToken, currency, daysOfWeek, integer, oneOf, text, timeZone } from './values.ts';
+import { bearerToken, currency, daysOfWeek, integer, isoDays, oneOf, text, timeZone } from './values.ts';
 import { Variables } from './variables.ts';
 
 const general = (from: Variables) => ({
@@ -64,7 +64,7 @@ const usualJobs = (): number => Math.min(8, Math.max(2, 2 * os.availableParallel
 const reporting = (from: Variables) => ({
   timeZone: from.value('TIDEMARK_REPORTING_TIME_ZONE', timeZone.default('UTC')),
   currency: from.value('TIDEMARK_REPORTING_CURRENCY', currency.optional()),
-  workingDays: from.value('TIDEMARK_WORKING_DAYS', daysOfWeek.default([1, 2, 3, 4, 5])),
+  workingDays: isoDays(from.value('TIDEMARK_WORKING_DAYS', daysOfWeek)),
   fiscalYearStart: from.value('TIDEMARK_FISCAL_YEAR_START', integer(1, 12).default(1)),
   names: from.value('TIDEMARK_BI_NAMES', oneOf('shown', 'pseudonyms').default('shown')),
   restrictedIssues: from.value('TIDEMARK_BI_RESTRICTED_ISSUES', oneOf('hidden', 'shown').default('hidden')),

@@ -30,11 +30,17 @@ export const oneOf = <const W extends string>(...words: readonly W[]) =>
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
-/** Days of the week separated by commas, as numbers: 1 Monday to 7 Sunday. */
-export const daysOfWeek = value((text): readonly number[] | undefined => {
-  const days = text.split(',').map((day) => weekdays.indexOf(day.trim().toLowerCase()) + 1);
-  return days.includes(0) ? undefined : [...new Set(days)].sort();
-}, 'is no list of days, such as mon,tue,wed,thu,fri');
+/** Names of days of the week separated by commas, Monday first. */
+export const daysOfWeek = value((text): readonly string[] | undefined => {
+  const days = text.split(',').map((day) => day.trim().toLowerCase());
+  return days.every((day) => weekdays.includes(day))
+    ? weekdays.filter((day) => days.includes(day))
+    : undefined;
+}, 'is no list of days, such as mon,tue,wed,thu,fri').default(['mon', 'tue', 'wed', 'thu', 'fri']);
+
+/** Days by their names as numbers of ISO 8601: 1 Monday to 7 Sunday. */
+export const isoDays = (names: readonly string[]): readonly number[] =>
+  names.map((name) => weekdays.indexOf(name) + 1);
 
 /** An ISO 4217 code. */
 export const currency = value((text) => /^[A-Z]{3}$/.exec(text)?.[0], 'is no currency, such as EUR');

@@ -75,6 +75,14 @@ test('without variables no source is configured and the warehouse is embedded in
   });
 });
 
+test('working days are shown as their variable takes them', () => {
+  const { reporting, shown } = configOf({ TIDEMARK_WORKING_DAYS: 'Fri, MON' }, directory());
+  expect(reporting.workingDays).toEqual([1, 5]);
+  const value = shown.find(({ name }) => name === 'TIDEMARK_WORKING_DAYS')?.value;
+  expect(value).toBe('mon,fri');
+  expect(configOf({ TIDEMARK_WORKING_DAYS: value }, directory()).reporting.workingDays).toEqual([1, 5]);
+});
+
 test('a tracker needs a base URL, an e-mail and a token; the rest has defaults', () => {
   const { sources, warnings } = read(tracker);
   expect(sources.tracker).toMatchObject({
