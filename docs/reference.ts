@@ -1,5 +1,4 @@
 /** The pages of docs/reference: commands, variables, exit codes and metrics, as the program declares them. */
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { exit, exitCodes } from '../src/cli/exit.ts';
@@ -10,6 +9,7 @@ import type { Connector } from '../src/connectors/connector.ts';
 import { nextSteps } from '../src/core/describe-error.ts';
 import { metrics } from '../src/server/api/metrics.ts';
 import { code, table } from './markdown.ts';
+import { variableDefaults, meanings as variables } from './variables.ts';
 
 /** The texts of the pages by their names below docs. */
 export const referencePages = async (): Promise<ReadonlyMap<string, string>> =>
@@ -100,46 +100,24 @@ function commandPart(command: Command): readonly string[] {
 
 // Variables
 
-/** What .env.example says of each variable: the comment right above it. */
-function explained(): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  let said: string[] = [];
-  for (const line of readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')) {
-    const [, name] = /^#([A-Z_]+)=/.exec(line) ?? [];
-    if (name !== undefined) found.set(name, said.join(' '));
-    said = line.startsWith('# ') && !line.startsWith('# ──') ? [...said, line.slice(2)] : [];
-  }
-  return found;
-}
-
 /** Variables of the terminal, which are read by all programs alike. */
 const ofTerminal = [
   ['NO_COLOR', 'not empty: no colours'],
-  ['FORCE_COLOR', 'not empty: colours also off a terminal'],
+  ['FORCE_COLOR', 'not empty: colours also off a terminal; beats `NO_COLOR`; `0` or `false`: none'],
   ['TERM', '`dumb`: no live display and no colours'],
 ] as const;
 
-/** Variables whose default depends on the machine, or is kept in another form than it is written. Their texts say it. */
-const inWords = ['TIDEMARK_HOME', 'TIDEMARK_JOBS', 'TIDEMARK_WORKING_DAYS'];
-
 async function variablesPage(): Promise<string> {
-  const shipped = await shippedPipelines<Connector>();
-  const { shown, pipelines } = readConfig({}, '/nowhere', shipped);
-  const texts = explained();
-  const about = new Map(
-    pipelines.flatMap(({ connector, nameOf }) =>
-      Object.entries(connector.settings).map(([key, setting]) => [nameOf(key), setting.about] as const),
-    ),
-  );
+  const { shown } = readConfig({}, '/nowhere', await shippedPipelines<Connector>());
   const rows = shown.map(({ name, isSecret, value }) => [
     code(name),
-    value === '' || inWords.includes(name) ? '' : code(value),
+    variableDefaults[name] ?? (value === '' ? '' : code(value)),
     isSecret ? 'yes' : '',
-    about.get(name) ?? texts.get(name)?.replace('(secret) ', '') ?? '',
+    variables[name] ?? '',
   ]);
   return page(
     'Variables',
-    'Where they are read from, what each means in full, and how they go together: [operations](../operations.md#configuration).\nA *secret* can also be a file: `NAME_FILE=/path/to/file`. A pipeline of your own has variables of its own name: [pipelines](../guides/pipelines.md).',
+    'Where they are read from: [operations](../operations.md#configuration).\nA *secret* can also be a file: `NAME_FILE=/path/to/file`. A pipeline of your own has variables of its own name: [pipelines](../guides/pipelines.md).',
     ...table(['variable', 'default', 'secret', 'what it is'], rows),
     '',
     'Of the terminal:',

@@ -1,6 +1,6 @@
 """A night of Tidemark as a DAG of Airflow 3: one task for each pipeline.
 
-The workers need the command `tidemark` on their path, and its variables (docs/operations.md): from their own environment, or `env` of the tasks.
+The workers need the command `tidemark` on their path, and its variables (docs/reference/variables.md): from their own environment, or `env` of the tasks.
 Airflow ends a task with SIGTERM; Tidemark then keeps what it has, and the next run goes on.
 """
 

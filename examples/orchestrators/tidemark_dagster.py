@@ -1,6 +1,6 @@
 """The pipelines of Tidemark as assets of Dagster, and a schedule that materializes them each night.
 
-The code location needs the command `tidemark` on its path, and its variables (docs/operations.md).
+The code location needs the command `tidemark` on its path, and its variables (docs/reference/variables.md).
 """
 
 import json

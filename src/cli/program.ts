@@ -162,7 +162,7 @@ const firstSteps = `tidemark demo  # see it work, with nothing set up
   $ tidemark status  # how fresh is everything?`;
 
 const after = `
-Settings come from the environment and .env; see docs/operations.md.
+Settings come from the environment and .env; see docs/reference/variables.md.
 Exit codes: 0 ok · 1 failed · 2 usage or configuration · 3 partly failed · 4 cannot connect or sign in · 5 another run is going · 130/143 stopped`;
 
 /** Throws CommanderError for what it does not understand. */

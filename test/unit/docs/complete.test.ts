@@ -5,8 +5,6 @@ import { openSink } from '../../../src/cli/context.ts';
 import { exit } from '../../../src/cli/exit.ts';
 import { hidden, program } from '../../../src/cli/program.ts';
 
-import { shippedVariables } from '../../support/config.ts';
-
 const root = path.resolve(import.meta.dirname, '../../..');
 const read = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
 /** All Markdown of the repository. */
@@ -14,12 +12,6 @@ const pages = fs
   .globSync('**/*.md', { cwd: root, exclude: ['**/node_modules/**', 'dist/**', 'site/**'] })
   .map((name) => name.replaceAll('\\', '/'))
   .sort();
-
-test('docs/operations.md explains every variable', () => {
-  const text = read('docs/operations.md');
-  const names = shippedVariables.map(({ name }) => name);
-  expect(names.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([]);
-});
 
 test('README and operations name every exit code', () => {
   for (const page of ['README.md', 'docs/operations.md']) {
