@@ -14,7 +14,7 @@ export const budgets: Readonly<Record<string, number>> = {
   'run.ts': 34,
   'tidemark.js': 64,
   core: 1412,
-  config: 630,
+  config: 634,
   http: 955,
   reading: 984,
   'connectors/jira': 1687,
@@ -30,10 +30,10 @@ export const budgets: Readonly<Record<string, number>> = {
   embedded: 399,
   runs: 590,
   scheduler: 740,
-  outbound: 396,
+  outbound: 406,
   'server/api': 588,
   'server/dashboard': 1335,
-  cli: 1490,
+  cli: 1540,
 };
 
 /** How far a room may grow beyond its budget. */
