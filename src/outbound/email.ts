@@ -34,8 +34,9 @@ export async function sendEmail(channel: EmailChannel, outgoing: Outgoing, signa
     // Its message may quote what the server says of the login.
     const { code, name, responseCode } = error as NodeJS.ErrnoException & { responseCode?: number };
     const answer = responseCode === undefined ? '' : `, the server answered ${responseCode}`;
-    // 5xx is final, 4xx asks for another try (RFC 5321, 4.2.1). ETLS is about the connection, before there is a message.
-    const isRefused = responseCode !== undefined && responseCode >= 500 && code !== 'ETLS';
+    // 5xx is final, 4xx asks for another try (RFC 5321, 4.2.1). A login or encryption that fails may be mended within the day.
+    const isRefused =
+      responseCode !== undefined && responseCode >= 500 && !['ETLS', 'EAUTH'].includes(code ?? '');
     return { isSent: false, isRefused, error: `email could not be sent: ${code ?? name}${answer}` };
   }
 }

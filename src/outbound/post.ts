@@ -27,8 +27,8 @@ export async function post(channel: HttpChannel, outgoing: Outgoing, signal: Abo
     await answer.body.dump({ limit: 65_536, signal: AbortSignal.timeout(deadline) });
     const { statusCode: status } = answer;
     const isSent = status >= 200 && status < 300;
-    // PagerDuty's 400 means that the event is invalid. 408 and 429 ask for another try.
-    const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
+    // PagerDuty's 400 means that the event is invalid. What a 401, 403 or 404 means may be mended within the day: a wrong address, a proxy.
+    const isRefused = [400, 413, 422].includes(status);
     return { isSent, isRefused, error: isSent ? null : `${channel.name} answered ${status}` };
   } catch (error) {
     const failed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);

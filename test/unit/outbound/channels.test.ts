@@ -98,17 +98,20 @@ describe('PagerDuty', () => {
     expect(events().map(({ event_action: action }) => action)).toEqual(['trigger', 'resolve']);
   });
 
-  test.each([408, 429])('an event is sent again after %i, and no error shows the key', async (status) => {
-    const { channel, events, answers } = await pagerDuty();
-    answers.push(status, 202);
-    await finds(channel, 'failed');
-    expect(await outbox()).toMatchObject([{ status: 'pending', error: `pagerduty answered ${status}` }]);
-    await everythingIsDue();
-    await finds(channel, 'failed');
-    expect(await outbox()).toMatchObject([{ status: 'sent', attempts: 2, error: null }]);
-    expect(events()[1]).toEqual(events()[0]);
-    expect(answers).toEqual([]);
-  });
+  test.each([403, 404, 408, 429])(
+    'an event is sent again after %i, and no error shows the key',
+    async (status) => {
+      const { channel, events, answers } = await pagerDuty();
+      answers.push(status, 202);
+      await finds(channel, 'failed');
+      expect(await outbox()).toMatchObject([{ status: 'pending', error: `pagerduty answered ${status}` }]);
+      await everythingIsDue();
+      await finds(channel, 'failed');
+      expect(await outbox()).toMatchObject([{ status: 'sent', attempts: 2, error: null }]);
+      expect(events()[1]).toEqual(events()[0]);
+      expect(answers).toEqual([]);
+    },
+  );
 });
 
 describe('e-mail', () => {
@@ -160,6 +163,14 @@ describe('e-mail', () => {
     expect(server.received.map(({ text }) => idOf(text))).toEqual([`<${id}@example.com>`]);
   });
 
+  test('a message that the server refuses for good is given up at once', async () => {
+    const refusal = Object.assign(new Error('too big'), { responseCode: 552 });
+    const server = await mailServer({ onMailFrom: (_address, _session, done) => done(refusal) });
+    await finds(email(`smtp://127.0.0.1:${server.port}`), 'failed');
+    const error = expect.stringMatching(/552: it refuses the message, which is not sent again$/);
+    expect(await outbox()).toMatchObject([{ status: 'given_up', attempts: 1, error }]);
+  });
+
   test('a recipient whom the server refuses is named, and the others get the message once', async () => {
     const server = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
@@ -174,9 +185,8 @@ describe('e-mail', () => {
   test('an error shows neither the user nor the password', async () => {
     const server = await mailServer();
     await finds(email(`smtp://someone:wrong@127.0.0.1:${server.port}`), 'failed');
-    const error =
-      'email could not be sent: EAUTH, the server answered 535: it refuses the message, which is not sent again';
-    expect(await outbox()).toMatchObject([{ status: 'given_up', error }]);
+    const error = 'email could not be sent: EAUTH, the server answered 535';
+    expect(await outbox()).toMatchObject([{ status: 'pending', error }]);
     await query('truncate ops.health, ops.notifications');
     await server.close();
     await finds(email(`smtp://someone:wrong@127.0.0.1:${server.port}`), 'failed');
