@@ -42,8 +42,9 @@ async function dashboard(browser: Browser, env: NodeJS.ProcessEnv): Promise<Buff
     });
     await page.goto(url);
     await page.getByRole('button', { name: 'Run the first sync' }).click();
-    await page.locator('#head .state', { hasText: 'succeeded' }).waitFor({ timeout: 180_000 });
     await page.goto(url);
+    // The page follows the night by itself.
+    await page.locator('h1', { hasText: 'on time' }).waitFor({ timeout: 180_000 });
     return await page.screenshot();
   } finally {
     serve.child.kill('SIGTERM');

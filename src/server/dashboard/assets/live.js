@@ -115,7 +115,7 @@ async function follow() {
 }
 
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-document.getElementById('zone').textContent = `times are of ${timeZone}, with UTC on hover`;
+if (timeZone !== 'UTC') document.querySelector('#zone').textContent = `times of ${timeZone}, UTC on hover`;
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(document));
 addEventListener('resize', () => show(document));
 show(document);

@@ -87,10 +87,10 @@ function facts({ nights, nightly, shape, view }: Seen): Html {
 
 const dayName = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', timeZone: 'UTC' });
 
-/** Past nights, the last one, and what is planned next. */
+/** Past nights, the last one, and what is planned next. A night is called by the day on which it ends, whenever it began. */
 function strip({ nights, start, dags, view }: Seen): Html {
   const past = nights.map((night, at) => {
-    const name = dayName.format(start.getTime() + hours(2) + (at - nightsShown) * hours(24));
+    const name = dayName.format(start.getTime() + hours(22) + (at - nightsShown) * hours(24));
     const well = night.filter(({ status }) => status === 'succeeded').length;
     const said =
       night.length > 0 && html`<b>${count(rowsOf(night))}</b><small>${well} of ${night.length}</small>`;

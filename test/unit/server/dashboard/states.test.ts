@@ -247,5 +247,5 @@ test.skipIf(chromiumPath === undefined)('every other page is as readable, a wron
     );
   await page?.goto(`${history.url}/streams/tracker/issues`);
   expect(await page?.locator('canvas').count()).toBe(3);
-  expect(await page?.locator('#zone').innerText()).toBe('times are of Europe/Berlin, with UTC on hover');
+  expect(await page?.locator('#zone').innerText()).toBe('times of Europe/Berlin, UTC on hover');
 });
