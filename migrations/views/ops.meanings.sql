@@ -212,6 +212,7 @@ from (
     ('starts', '*', 'Times playing began; adds up over rows of this view.'),
     ('state', '*', 'What it means: active, succeeded, failed, aborted, idle, unknown.'),
     ('state', 'ops.attempts', 'done, refused, or failed (also where no answer is known).'),
+    ('state', 'ops.pipeline_events', 'Status of the run, the night, or the stream in the run; null for a change.'),
     ('status', 'bi.ad_set_pacing bi.ads', 'Status as the platform names it.'),
     ('status', 'bi.workflow_attempts bi.workflow_runs', 'Status in the words of the engine, e.g. succeeded, failed, aborted, running.'),
     ('story_points', '*', 'Story points of today, to four decimals; null if not estimated.'),

@@ -4,7 +4,7 @@ select
   e.at as happened, -- When it happened; of a run, when it began (UTC).
   e.what, -- What a run did, night, deletion, guard held, fields changed, schedule changed or setting changed.
   e.subject as stream_or_setting, -- The stream or the setting; null for a run.
-  e.state, -- Status of the run, the night, or the stream in the run; null for a change.
+  e.state,
   e.rows, -- Rows changed by a run, or deleted; null for a change.
   e.run, -- The run, see ops.runs; null where none is known.
   e.details -- Why a run failed or what was held back, the note of a change, or the value before and after.
