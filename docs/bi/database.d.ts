@@ -71,6 +71,7 @@ export interface TidemarkDatabase {
   'bi_pii.users': BiPiiUsers;
   'bi_pii.worklogs': BiPiiWorklogs;
   'ops.active_dag_runs': OpsActiveDagRuns;
+  'ops.all_rejects': OpsAllRejects;
   'ops.attempts': OpsAttempts;
   'ops.audit': OpsAudit;
   'ops.batches': OpsBatches;
@@ -97,7 +98,9 @@ export interface TidemarkDatabase {
   'ops.live_runs': OpsLiveRuns;
   'ops.log_lines': OpsLogLines;
   'ops.meanings': OpsMeanings;
+  'ops.messages': OpsMessages;
   'ops.notifications': OpsNotifications;
+  'ops.open_rejects': OpsOpenRejects;
   'ops.pipeline_events': OpsPipelineEvents;
   'ops.pipeline_states': OpsPipelineStates;
   'ops.rejects': OpsRejects;
@@ -118,6 +121,7 @@ export interface TidemarkDatabase {
   'ops.table_readers': OpsTableReaders;
   'ops.text_mentions': OpsTextMentions;
   'ops.ticks': OpsTicks;
+  'ops.undelivered': OpsUndelivered;
   'ops.unseen': OpsUnseen;
   'ops.walks': OpsWalks;
   'ops.working_days': OpsWorkingDays;
@@ -1826,6 +1830,19 @@ export interface OpsActiveDagRuns {
   seq: string | null;
 }
 
+/** Records that could not become rows, also those that are settled, the last seen first; one row each. */
+export interface OpsAllRejects {
+  reject: string | null;
+  pipeline: string | null;
+  stream: string | null;
+  record: string | null;
+  field: string | null;
+  why: string | null;
+  code: string | null;
+  seen: Date | null;
+  state: string | null;
+}
+
 /** Attempts to change something by the dashboard or the API, in words; one row each. */
 export interface OpsAttempts {
   asked: Date | null;
@@ -2122,6 +2139,18 @@ export interface OpsMeanings {
   meaning: string | null;
 }
 
+/** Messages about pipelines, the newest first; one row per message and channel. */
+export interface OpsMessages {
+  what: string | null;
+  pipeline: string | null;
+  channel: string | null;
+  state: string | null;
+  created: Date | null;
+  sent: Date | null;
+  tries: string | null;
+  details: string | null;
+}
+
 /** The outbox of messages: each is delivered at least once, with an id by which a receiver knows a repetition. */
 export interface OpsNotifications {
   notification_id: string;
@@ -2135,6 +2164,18 @@ export interface OpsNotifications {
   created_at: Date;
   next_at: Date;
   sent_at: Date | null;
+}
+
+/** Records that could not become rows and wait, the last seen first; one row each. */
+export interface OpsOpenRejects {
+  reject: string | null;
+  pipeline: string | null;
+  stream: string | null;
+  record: string | null;
+  field: string | null;
+  why: string | null;
+  code: string | null;
+  seen: Date | null;
 }
 
 /** What happened to each pipeline: its newest 25 runs, deletions, and changes of its source's fields, its schedules and its settings, newest first; one row per event. */
@@ -2456,6 +2497,17 @@ export interface OpsTicks {
   joined: boolean;
   made_at: Date;
   made_by: string;
+}
+
+/** Messages of the last two days that a channel did not take, unless it took a later one; one row per message and channel. */
+export interface OpsUndelivered {
+  what: string | null;
+  pipeline: string | null;
+  channel: string | null;
+  state: string | null;
+  details: string | null;
+  created: Date | null;
+  tries: string | null;
 }
 
 /** One row a record that a reconciliation could not see though it may well be there: its project was hidden from the account. It is read again when a reconciliation sees it. */

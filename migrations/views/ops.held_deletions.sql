@@ -17,7 +17,13 @@ cross join lateral (
   order by o.run_id desc
   limit 1
 ) r
-join ops.run_streams s on s.run_id = r.run_id and s.status = 'attention'
+cross join lateral (
+  select o.stream, o.reason, o.finished_at, o.run_id
+  from ops.run_streams o
+  where o.run_id = r.run_id and o.status = 'attention'
+  -- With a limit it is read run by run, never as a whole.
+  limit 100
+) s
 cross join lateral (
   select string_agg(n.key, ', ' order by n.number) filter (where n.number <= 10) || case
       when count(*) > 1000 then ' and more than 990 others'

@@ -4,6 +4,7 @@ import { Misconfigured } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { minutes, seconds } from '../core/time.ts';
+import { sendTest } from '../outbound/deliver.ts';
 import { checkHealth } from '../outbound/outbound.ts';
 import { noteSettings } from '../queries/lists.ts';
 import { handOverNight, outboundOf } from '../runs/after.ts';
@@ -59,11 +60,13 @@ export const serve: Verb<{ host?: string; port?: number }> = async (context, fla
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
-  const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal };
+  const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal, settings: config };
   const tonight = () => runner.tonight(ending.signal);
+  const sendTests = () => sendTest(outbound.channels, ending.signal, api.db);
   const app = await buildApp({
     ...deps,
-    pages: (pages) => dashboard(pages, { ...deps, settings: config, tonight, now: () => new Date() }),
+    pages: (pages) =>
+      dashboard(pages, { ...deps, replay: runner.replay, tonight, sendTests, now: () => new Date() }),
     unready: () => unready(api, config, signal),
   });
   let service: Service | undefined;

@@ -12,7 +12,8 @@ const withoutNul = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row,
- * with one more attempt per run; where it came with other bytes, the earlier row is resolved.
+ * with one more attempt per run, and stays dismissed if it was; where it came with other bytes, the earlier
+ * row is resolved.
  */
 export async function keepRejects(task: LoadTask, rejects: readonly Reject[]): Promise<void> {
   const { sourceId, runId } = task.merge;
@@ -27,7 +28,9 @@ export async function keepRejects(task: LoadTask, rejects: readonly Reject[]): P
         ${withoutNul(message)}, ${JSON.stringify(slice)}::jsonb, ${runId}::bigint, ${runId}::bigint)
       on conflict (source_id, stream, part, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message,
-        code = excluded.code, field = excluded.field, given = excluded.given, status = 'open', resolved_at = null,
+        code = excluded.code, field = excluded.field, given = excluded.given,
+        status = case r.status when 'dismissed' then r.status else 'open' end,
+        resolved_at = case r.status when 'dismissed' then now() end,
         attempts = r.attempts + (r.last_run_id <> excluded.last_run_id)::int`.execute(task.session.trx);
     // What the record was before is of no use any more. A record has several parts: see `resolveRejects`.
     const before = sql`part = '' and record_key = ${key} and sha256 <> ${digest} and ${isOfOtherRun(task)}`;

@@ -54,12 +54,21 @@ function deliverOne(db: Warehouse['db'], channel: Channel, signal: AbortSignal):
   });
 }
 
-/** Sends a test message to each channel now, once; nothing is queued. `problem`: why the channel did not take it; null: it did. */
-export async function sendTest(channels: readonly Channel[], signal: AbortSignal) {
+/**
+ * Sends a test message to each channel now, once; nothing is queued. `db`: where it is noted how that went. `problem`: why the channel did not
+ * take it; null: it did.
+ */
+export async function sendTest(channels: readonly Channel[], signal: AbortSignal, db?: Warehouse['db']) {
   const message = testMessage(new Date());
   const sent = channels.map(async (channel) => {
     const outgoing = { notification_id: `msg_${crypto.randomUUID()}`, message };
     const { isSent, error } = await send(channel, outgoing, signal);
+    if (db !== undefined)
+      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message, status, attempts, error, sent_at)
+        values (${outgoing.notification_id}, ${channel.name}, ${message.pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb,
+          ${isSent ? 'sent' : 'given_up'}, 1, ${error}, case when ${isSent} then clock_timestamp() end)`.execute(
+        db,
+      );
     return { channel: channel.name, problem: isSent ? null : error };
   });
   return Promise.all(sent);

@@ -8,19 +8,17 @@ export type ListRow = Readonly<Record<string, unknown>>;
 export const noteSettings = (db: Db, known: object) =>
   sql`select ops.note_settings(${JSON.stringify(known)}::jsonb)`.execute(db);
 
+/** What columns hold; undefined: anything. */
+type ListFilter = Readonly<Record<string, string | undefined>>;
+
 /** Rows of one page of a list. */
 export const perPage = 100;
 
-/** Rows of a view of `ops` in its order; one more than a page has, where there are more. `where`: what columns hold; undefined: anything. */
-export function listed(
-  db: Db,
-  view: string,
-  where: Readonly<Record<string, string | undefined>> = {},
-  page = 1,
-): Promise<readonly ListRow[]> {
-  const fits = ([name, value]: readonly [string, string | undefined]) =>
-    value !== undefined && sql`${sql.id(name)} = ${value}`;
-  const conditions = every(...Object.entries(where).map(fits));
+/** Rows of a view of `ops` in its order; one more than a page has, where there are more. */
+export function listed(db: Db, view: string, filter: ListFilter = {}, page = 1): Promise<readonly ListRow[]> {
+  const conditions = Object.entries(filter).map(
+    ([name, value]) => value !== undefined && sql`${sql.id(name)} = ${value}`,
+  );
   const part = sql`limit ${perPage + 1} offset ${(page - 1) * perPage}`;
-  return rowsOf(sql<ListRow>`select * from ${sql.id('ops', view)} where ${conditions} ${part}`, db);
+  return rowsOf(sql<ListRow>`select * from ${sql.id('ops', view)} where ${every(...conditions)} ${part}`, db);
 }

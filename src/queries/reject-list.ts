@@ -32,7 +32,7 @@ export interface ListedReject {
 interface RejectFilter
   extends Partial<Record<'pipeline' | 'stream' | 'code' | 'rejectId', string | undefined>> {
   readonly key?: readonly string[] | undefined;
-  /** Also those that are resolved or replayed. */
+  /** Also those that are resolved, replayed or dismissed. */
   readonly all?: boolean | undefined;
   /** Only those that were too large to be kept whole, and cannot be replayed. */
   readonly isCut?: boolean;
@@ -40,8 +40,6 @@ interface RejectFilter
 
 interface RejectPage {
   readonly limit: number;
-  /** How many to leave out, from the newest on. */
-  readonly offset?: number;
   /** How much of the payload is read, bytes. */
   readonly excerptBytes?: number;
 }
@@ -54,7 +52,7 @@ export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promis
       r.last_run_id::text, r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,
       substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
     from ops.rejects r join ops.sources src using (source_id) where ${fits(filter)}
-    order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`;
+    order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit}`;
   return found.map((row) => ({ ...row, excerpt: row.excerpt.toString('utf8') }));
 }
 

@@ -36,6 +36,8 @@ export interface Runner {
   next(part: Ask): Promise<Ask | undefined>;
   /** What a backfill would do, without doing it. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly Estimated<PlannedStream>[]>;
+  /** Tries an open reject of the pipeline again, from its stored bytes. Throws `LockHeld` while a run has the pipeline. */
+  replay(pipeline: string, rejectId: string): Promise<unknown>;
   /** What the configured pipelines need tonight. */
   tonight(signal: AbortSignal): Promise<NightNeeds>;
 }

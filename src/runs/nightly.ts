@@ -73,6 +73,10 @@ export function openRunner(context: RunContext, options: RunnerOptions): Runner 
     },
     next: (part) => lend((warehouse) => nextPart(warehouse, config, part)),
     preview: (ask, signal) => during(ask, { signal, observe: silent }, (deps) => planOf(ask, deps)),
+    replay: (pipeline, id) =>
+      during({ pipeline, does: 'sync' }, { signal: context.signal, observe: silent }, async (deps) =>
+        (await import('../engine/replay.ts')).replayRejects({ ...deps, trigger: 'api' }, { id }),
+      ),
     tonight(signal) {
       const planned: PlanDuring = (pipeline, work) => {
         const limited = AbortSignal.any([signal, AbortSignal.timeout(planLimitMs)]);

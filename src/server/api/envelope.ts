@@ -3,7 +3,7 @@
  * (contract, section 2).
  */
 
-import { AuthFailed, Misconfigured, TidemarkError, Transient, Unreachable } from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import { escaped, withoutSecrets } from '../../core/format.ts';
 import { Conflict, NotFound } from '../../scheduler/run-request.ts';
 import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
@@ -25,15 +25,16 @@ export class Rejected extends Error {
 
 type ErrorClass = abstract new (...args: never[]) => Error;
 
+const away = 'the source or the warehouse does not answer; try again later';
 const ourFault = 'something went wrong here; the log of the server says what';
 
 /** What our own errors are answered with; absent message: their own, which the caller may read. */
 const rules: readonly (readonly [types: readonly ErrorClass[], code: number, message?: string])[] = [
-  [[Conflict], 409],
+  [[Conflict, errors.LockHeld], 409],
   [[NotFound], 404],
-  [[Misconfigured], 400],
-  [[AuthFailed, Unreachable, Transient], 503, 'the source or the warehouse does not answer; try again later'],
-  [[TidemarkError], 500, ourFault],
+  [[errors.Misconfigured], 400],
+  [[errors.AuthFailed, errors.Unreachable, errors.Transient], 503, away],
+  [[errors.TidemarkError], 500, ourFault],
 ];
 
 /**

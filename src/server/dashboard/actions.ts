@@ -1,6 +1,8 @@
-/** Everything that a form may do. Each asks `Control` and leads to the page of the request. */
+/** Everything that a form may do. Each leads to the page of what it did. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sql } from 'kysely';
+import { type ListedReject, rejects } from '../../queries/reject-list.ts';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
 import { Conflict, paramsOf } from '../../scheduler/run-request.ts';
 import { type AuditedAttempt, audit, fieldsOf } from '../api/audit.ts';
@@ -8,22 +10,25 @@ import { Rejected } from '../api/envelope.ts';
 import { requestPath } from './components.ts';
 import type { DashboardDeps } from './layout.ts';
 import { askOfForm } from './pages/backfill.ts';
+import { isNumber } from './pages/runs.ts';
 import { field } from './session.ts';
 
 const by = 'dashboard';
 
 interface Names {
-  readonly Params: { readonly pipeline: string; readonly run: string };
+  readonly Params: { readonly pipeline: string; readonly run: string; readonly reject: string };
 }
 
 /** In a scope of its own. */
 export function actions(app: FastifyInstance, deps: DashboardDeps): void {
-  const { control } = deps;
+  const { control, db, replay, sendTests } = deps;
   const attemptOf = ({ session, params, body }: FastifyRequest): AuditedAttempt => ({
     role: session?.role ?? 'none',
     pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
     dagRunId: fieldsOf(params).run,
-    params: field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`,
+    params:
+      fieldsOf(params).reject ??
+      (field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`),
   });
   audit(app, deps, attemptOf, ' of the dashboard');
 
@@ -50,6 +55,29 @@ export function actions(app: FastifyInstance, deps: DashboardDeps): void {
     const ask = askOfForm({ pipeline, from, to, streams });
     if (typeof ask === 'string') throw new Rejected(400, ask);
     return start(reply, ask);
+  });
+
+  const settle =
+    (before: string, status: string) =>
+    ({ rejectId }: ListedReject) =>
+      sql`update ops.rejects set status = ${status}, resolved_at = case ${status} when 'dismissed' then now() end
+      where reject_id = ${rejectId}::bigint and status = ${before}`.execute(db);
+  const ofRejects = {
+    replay: ({ pipeline, rejectId }: ListedReject) => replay(pipeline, rejectId),
+    dismiss: settle('open', 'dismissed'),
+    reopen: settle('dismissed', 'open'),
+  };
+  for (const [name, act] of Object.entries(ofRejects))
+    app.post<Names>(`/rejects/:reject/${name}`, async ({ params: { reject } }, reply) => {
+      const [found] = isNumber(reject) ? await rejects(db, { rejectId: reject, all: true, limit: 1 }) : [];
+      if (found === undefined) throw new Rejected(404, 'There is no reject of that number.');
+      await act(found);
+      return reply.redirect(`/rejects/${reject}?did=${name}`, 303);
+    });
+
+  app.post('/alerts/test', async (_request, reply) => {
+    if ((await sendTests()).length > 0) return reply.redirect('/alerts', 303);
+    throw new Rejected(409, 'No channel of messages is set: docs/guides/alerts.md names their variables.');
   });
 
   app.post<Names>('/requests/:pipeline/:run/stop', async ({ params: { pipeline, run } }, reply) => {

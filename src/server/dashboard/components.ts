@@ -10,9 +10,9 @@ export type Tone = 'good' | 'warn' | 'bad' | 'going' | 'none';
 
 /** The states of each tone, whichever part of the program names them. */
 const states: Readonly<Record<Tone, string>> = {
-  good: 'fresh succeeded ok done resolved replayed',
+  good: 'fresh succeeded ok done resolved replayed sent',
   warn: 'stale never forbidden partly_failed partial needs_attention attention interrupted stopped open unknown refused',
-  bad: 'stuck lost failed',
+  bad: 'stuck lost failed given_up',
   going: 'running reading queued stopping pending starting started',
   none: '',
 };

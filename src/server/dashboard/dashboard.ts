@@ -17,11 +17,11 @@ import { html, lines } from './html.ts';
 import type { DashboardDeps, DashboardPage, PageContext, PageRequest } from './layout.ts';
 import { layout, message } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
-import * as lists from './pages/lists.ts';
+import { listPage, settingsPage } from './pages/lists.ts';
 import { overview } from './pages/overview.ts';
 import { pipelinePage } from './pages/pipeline.ts';
 import { planPage } from './pages/plan.ts';
-import { rejectPage, rejectsPage } from './pages/rejects.ts';
+import { rejectPage } from './pages/rejects.ts';
 import { requestPage, runPage } from './pages/run.ts';
 import { runsPage } from './pages/runs.ts';
 import { streamPage, streamsPage } from './pages/streams.ts';
@@ -40,11 +40,9 @@ const pages: Readonly<Record<string, MakePage>> = {
   '/pipelines/:pipeline': pipelinePage,
   '/plan': planPage,
   '/backfill': backfillPage,
-  '/rejects': rejectsPage,
   '/rejects/:reject': rejectPage,
-  '/deletions': lists.listPage(lists.deletions),
-  '/audit': lists.listPage(lists.audit),
-  '/settings': lists.settingsPage,
+  '/:list(^(?:rejects|deletions|alerts|audit)$)': listPage,
+  '/settings': settingsPage,
 };
 
 /** The newest lines of a log that are downloaded. */

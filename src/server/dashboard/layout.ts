@@ -1,6 +1,6 @@
 /** The frame around every page, and the pages that say one thing. */
 
-import type { NightNeeds } from '../../scheduler/control.ts';
+import type { NightNeeds, Runner } from '../../scheduler/control.ts';
 import type { ReadSettings, ServerDeps } from '../api/deps.ts';
 import type { AssetPath } from './assets.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
@@ -20,12 +20,15 @@ export interface PageContext {
   readonly rejects?: number;
 }
 
-/** What the dashboard is built from. It changes something by `control` alone. Without `tokens` it answers this machine only, without signing in. */
+/** What the dashboard is built from. Runs are started and stopped by `control` alone. Without `tokens` it answers this machine only, without signing in. */
 export interface DashboardDeps extends Pick<ServerDeps, 'control' | 'db' | 'tokens' | 'version' | 'trouble'> {
   readonly now: () => Date;
   /** Asks the sources what they need tonight. */
   readonly tonight: () => Promise<NightNeeds>;
   readonly settings: ReadSettings;
+  readonly replay: Runner['replay'];
+  /** Sends a test message to each channel, and notes how that went. */
+  readonly sendTests: () => Promise<readonly unknown[]>;
 }
 
 /** A request for a page, with everything that makes the page. */
@@ -56,6 +59,7 @@ const places = {
   '/backfill': 'Backfill',
   '/rejects': 'Rejects',
   '/deletions': 'Deletions',
+  '/alerts': 'Alerts',
   '/audit': 'Audit',
   '/settings': 'Settings',
   '/api': 'API',

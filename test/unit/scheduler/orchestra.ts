@@ -75,6 +75,7 @@ export const runnerOf = (run: Runner['run']): Runner => ({
   parts: () => undefined,
   next: async () => undefined,
   preview: async () => [],
+  replay: async () => undefined,
   tonight: async () => ({ at: new Date(), tonight: [], failed: [], atOnce: 1 }),
 });
 

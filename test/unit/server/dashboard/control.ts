@@ -1,4 +1,5 @@
 import { plan } from '../../../../src/engine/preview.ts';
+import { replayRejects } from '../../../../src/engine/replay.ts';
 import { tonightOf } from '../../../../src/runs/tonight.ts';
 import type { Control, NightNeeds, Runner } from '../../../../src/scheduler/control.ts';
 import { connect } from '../../../../src/warehouse/connect.ts';
@@ -12,6 +13,7 @@ export interface TestControl {
   readonly control: Control;
   /** What the tracker needs tonight, as `serve` plans it. */
   readonly tonight: () => Promise<NightNeeds>;
+  readonly replay: Runner['replay'];
   /** The requests, oldest first: `tracker sync by dashboard`. */
   asked(): Promise<readonly string[]>;
   /** Waits until every request is over. */
@@ -41,6 +43,7 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
         ? rig.sync({ ...only, full: does === 'full' }, how)
         : rig.backfill({ ...window, ...only }, how);
     },
+    replay: (_pipeline, id) => rig.during((deps) => replayRejects({ ...deps, trigger: 'api' }, { id })),
     parts: () => undefined,
     next: async () => undefined,
     preview: async ({ streams: names, window }, signal) => {
@@ -56,6 +59,7 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
   const { control, service } = await conduct(warehouse, known, runner);
   return {
     control,
+    replay: runner.replay,
     tonight: () => runner.tonight(new AbortController().signal),
     async asked() {
       const query = `select concat_ws(' ', pipeline, does, 'by', asked_by) as asked from ops.dag_runs order by seq`;

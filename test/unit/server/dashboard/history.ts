@@ -33,6 +33,8 @@ export async function openHistory(): Promise<History> {
     db,
     tokens: { operate: undefined, read: undefined },
     now: () => new Date(),
+    replay: async () => undefined,
+    sendTests: async () => [],
     tonight: async () => ({ at: new Date(), tonight: [], failed: [], atOnce: 2 }),
     trouble: (what, error) => {
       throw new Error(what, { cause: error });

@@ -29,7 +29,14 @@ beforeAll(async () => {
   await history.rows(`insert into ops.audit (at, role, address, action, pipeline, http_status)
     select now() - n * interval '1 minute', 'local', '127.0.0.1', 'POST /backfill of the dashboard', 'pipeline_7', 303
     from generate_series(1, 20000) n`);
-  await history.rows('analyze ops.audit');
+  await history.rows(`insert into ops.rejects (source_id, stream, record_key, sha256, payload, stage, code, message, first_run_id, last_run_id,
+      last_seen_at, status)
+    select 1, 'issues', n, sha256(n::text::bytea), '{}', 'transform', 'bad_instant', 'no instant', 1, 1, now() - n * interval '1 minute',
+      case when n > 19990 then 'open' else 'resolved' end
+    from generate_series(1, 20000) n`);
+  await history.rows(`insert into ops.notifications (notification_id, channel, pipeline, event, message, status, created_at)
+    select 'm' || n, 'webhook', 'pipeline_7', 'failed', '{}', 'sent', now() - n * interval '1 minute' from generate_series(1, 20000) n`);
+  await history.rows('analyze ops.audit, ops.rejects, ops.notifications');
 }, 900_000);
 afterAll(async () => {
   ask.mockRestore();
@@ -37,7 +44,7 @@ afterAll(async () => {
 });
 
 /** Tables that grow with each run. */
-const tables = ['runs', 'run_streams', 'dag_runs', 'dag_run_runs', 'audit'];
+const tables = ['runs', 'run_streams', 'dag_runs', 'dag_run_runs', 'audit', 'rejects', 'notifications'];
 
 /** How many rows of these tables the plan reads, those included that its filters drop. */
 const rowsRead = (plan: Plan): number => {
@@ -71,6 +78,11 @@ const paths = [
   '/requests/nightly/night-7',
   '/pipelines/pipeline_7',
   '/pipelines/nightly',
+  '/rejects',
+  '/rejects?all=1',
+  '/deletions',
+  '/alerts',
+  '/audit',
   '/changes',
 ];
 

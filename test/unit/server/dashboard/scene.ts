@@ -1,5 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import type { TrackerOptions } from '../../../../simulators/jira/server.ts';
+import type { Channel } from '../../../../src/outbound/channel.ts';
+import { sendTest } from '../../../../src/outbound/deliver.ts';
 import type { Control } from '../../../../src/scheduler/control.ts';
 import { dashboard } from '../../../../src/server/dashboard/dashboard.ts';
 import type { DashboardDeps } from '../../../../src/server/dashboard/layout.ts';
@@ -29,6 +31,8 @@ export interface SceneOptions {
   readonly readToken?: string;
   readonly tracker?: TrackerOptions;
   readonly now?: () => Date;
+  /** Where messages go; nowhere unless given. */
+  readonly channels?: readonly Channel[];
   /** What the dashboard is given in place of what the sources need tonight. */
   readonly planned?: (tonight: TestControl['tonight']) => ReturnType<TestControl['tonight']>;
 }
@@ -56,11 +60,12 @@ export async function dashboardOf(
 export async function openScene({
   tracker = {},
   now = () => new Date(),
+  channels = [],
   planned = (tonight) => tonight(),
   ...tokens
 }: SceneOptions = {}): Promise<Scene> {
   const rig = await openRig({ ...smallSite, dialect: 'vendor', ...tracker });
-  const { control, asked, idle, close, tonight } = await openTestControl(rig);
+  const { control, asked, idle, close, tonight, replay } = await openTestControl(rig);
   const troubles: string[] = [];
   const apps: FastifyInstance[] = [];
   const beside = async ({ token, readToken }: Tokens): Promise<FastifyInstance> => {
@@ -70,6 +75,8 @@ export async function openScene({
       tokens: { operate: token, read: readToken },
       now,
       tonight: () => planned(tonight),
+      replay,
+      sendTests: () => sendTest(channels, new AbortController().signal, rig.database.warehouse.db),
       trouble: (what: string, error?: unknown) =>
         troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
     });
