@@ -407,7 +407,7 @@ async function looking(graceMs = 500) {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => ({
       ...result,
-      rows: result.rows.map((row) => ({ ...row, ms: Number(row.ms) + clock.ahead })),
+      rows: result.rows.map((row) => ({ ...row, at: new Date(Number(row.at) + clock.ahead) })),
     }),
   });
   const look = afterClockGaps(skewed, { longestMs: 500, graceMs }, async (at) => {
