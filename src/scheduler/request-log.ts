@@ -71,7 +71,7 @@ export const readLog = (
   query(db)<LogLine>`
     select seq::float8, at, level, message from (
       select l.* from ops.log_lines l
-      where l.request_id = ${id} and l.seq > ${after} and strpos(lower(l.message), lower(${search})) > 0
+      where l.request_id = ${id} and l.seq > ${after} and strpos(lower(l.message collate ops.any_case), lower(${search} collate ops.any_case)) > 0
         and array_position('{info,warn,error}', l.level) >= array_position('{info,warn,error}', ${level})
       order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? most, most)}) l
     order by l.seq`;
