@@ -1,6 +1,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import { inject } from 'vitest';
+import pg from 'pg';
+import { inject, vi } from 'vitest';
 import { type ConnectOptions, connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { asOwner, databaseUrl } from './owner.ts';
 import { isRenewed, layBy, removeDatabase, settingsOf, takeSpare } from './spares.ts';
@@ -40,7 +41,9 @@ export async function testDatabase(options?: ConnectOptions): Promise<TestDataba
   const { template, broken } = inject('postgres');
   if (broken !== undefined)
     throw new Error(`the migrations fail, so there is no schema to test with:\n${broken}`);
-  const ready = options === undefined ? renewed : undefined;
+  // Sessions keep the method for queries that they were opened with: those of a test that watches it serve no other, nor is it lent any.
+  const isPlain = options === undefined && !vi.isMockFunction(pg.Client.prototype.query);
+  const ready = isPlain ? renewed : undefined;
   if (ready !== undefined) {
     renewed = undefined;
     return ready;
@@ -48,8 +51,7 @@ export async function testDatabase(options?: ConnectOptions): Promise<TestDataba
   const name = newName();
   if (!(await takeSpare(name))) await createDatabase(name, `template ${template}`);
   const database = await opened(name, options, async () => {
-    if (options === undefined && renewed === undefined && (await isRenewed(database.warehouse, usual)))
-      renewed = database;
+    if (isPlain && renewed === undefined && (await isRenewed(database.warehouse, usual))) renewed = database;
     else {
       await database.warehouse.close();
       await layBy(name);
