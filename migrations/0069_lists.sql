@@ -4,7 +4,7 @@ alter table ops.rejects
   add constraint rejects_status_check check (status in ('open', 'resolved', 'replayed', 'dismissed'));
 comment on column ops.rejects.status is 'open, resolved (a good version landed, another bad one took its place, or a complete listing shows it no more), replayed (landed from here) or dismissed (a person decided that it need not become a row; the same bytes stay dismissed).';
 comment on column ops.notifications.event is 'failed, partly_failed, needs_attention, stale, stuck, recovered, reminder or test.';
-comment on column ops.notifications.status is 'pending, sent or given_up (tried for a day; a test is tried once).';
+comment on column ops.notifications.status is 'pending, sent or given_up (tried for a day, or refused for what it is; a test is tried once).';
 
 create index on ops.rejects (last_seen_at desc, reject_id desc) where status = 'open';
 create index on ops.run_streams (finished_at desc) where deleted > 0;
