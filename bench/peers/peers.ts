@@ -55,6 +55,15 @@ function environment(folder: string, ...packages: readonly string[]): string {
   return bin;
 }
 
+/** What the scripts of peers read from their environment. */
+const variables = (url: string, { email, token }: Address, database: string, state: string) => ({
+  PEER_BASE_URL: url,
+  PEER_EMAIL: email,
+  PEER_TOKEN: token,
+  PEER_DATABASE: database,
+  PEER_STATE: state,
+});
+
 function dlt(folder: string): Peer {
   const bin = environment(path.join(folder, 'dlt'), 'dlt[postgres]==1.31.0');
   const load = [path.join(bin, 'python'), script('load_with_dlt.py')];
@@ -62,12 +71,8 @@ function dlt(folder: string): Peer {
     name: 'dlt 1.31.0',
     load: [...load, 'merge'],
     deletions: [...load, 'replace'],
-    env: ({ url, email, token }, database, state) => ({
-      PEER_BASE_URL: url,
-      PEER_EMAIL: email,
-      PEER_TOKEN: token,
-      PEER_DATABASE: database,
-      PEER_STATE: state,
+    env: (at, database, state) => ({
+      ...variables(at.url, at, database, state),
       RUNTIME__DLTHUB_TELEMETRY: 'false',
     }),
     live: 'select id, fields__summary as summary from jira.issues',
@@ -87,13 +92,7 @@ function singer(folder: string): Peer {
     name: 'tap-jira 2.6.0 and target-postgres 0.8.1 (Singer, Meltano)',
     load: [...load, 'changed'],
     deletions: [...load, 'all'],
-    env: ({ olderUrl, email, token }, database, state) => ({
-      PEER_BASE_URL: olderUrl,
-      PEER_EMAIL: email,
-      PEER_TOKEN: token,
-      PEER_DATABASE: database,
-      PEER_STATE: state,
-    }),
+    env: (at, database, state) => variables(at.olderUrl, at, database, state),
     live: `select id, fields ->> 'summary' as summary from jira.issues`,
     changes: 'select count(*) as n from jira.changelogs',
   };

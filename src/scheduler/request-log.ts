@@ -58,7 +58,7 @@ export interface LogPart {
   readonly level?: string | undefined;
   readonly after?: number | undefined;
   readonly tail?: number | undefined;
-  /** At most so many; 1000 where it is not given. */
+  /** The largest number of lines that is read; 1000 unless given. */
   readonly most?: number | undefined;
 }
 
